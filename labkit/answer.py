@@ -1,0 +1,125 @@
+"""A student's value, read as an array whatever form it has, and compared with the right one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Numbers closer than this, relative to 1 + |right|, are equal. float32 noise is about 5e-7 at the
+# sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
+TOLERANCE = {"float16": 2e-2, "default": 1e-5}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with an answer at first sight.
+
+    ``kind`` is one of nothing, type, shape, numbers, finite, values; ``text`` says it in words.
+    """
+
+    kind: str
+    text: str
+    place: tuple[int, ...] = ()
+
+
+def read(value: Any) -> np.ndarray | Fault:
+    """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array."""
+    if value is None:
+        return Fault("nothing", "gave back nothing (None)")
+    if isinstance(value, str | bytes | dict | set) or callable(value):
+        return Fault("type", f"gave back {a_or_an(type(value).__name__)}, and not a table of numbers")
+    try:
+        array = plain(value)
+    except Exception as error:  # a foreign object's own conversion may raise anything
+        return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {first_line(error)}")
+    if array.dtype.kind not in "biuf":
+        return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
+    return array
+
+
+def plain(value: Any) -> np.ndarray:
+    if hasattr(value, "detach"):  # a torch tensor that is part of a graph has no array of its own
+        value = value.detach()
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.filled(0)  # what is masked out has no weight
+    elif isinstance(value, Sequence):
+        value = nested(value)
+    array = np.asarray(value)
+    return np.array(array.astype(float) if array.dtype == object else array, subok=False)
+
+
+def nested(value: Any):
+    """Lists within lists, with arrays and tensors inside turned into lists, too."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [nested(item) for item in value]
+    return plain(value).tolist() if hasattr(value, "__array__") and np.ndim(value) else value
+
+
+def a_or_an(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def tolerance(array: np.ndarray) -> float:
+    return TOLERANCE.get(str(array.dtype), TOLERANCE["default"])
+
+
+def without_leading_ones(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Leading axes of size 1 say nothing: they are taken off where the shape asked for is left."""
+    extra = array.ndim - len(shape)
+    return array.reshape(shape) if extra > 0 and array.shape == (1,) * extra + shape else array
+
+
+def compare(array: np.ndarray, right: np.ndarray, within: float | None = None) -> Fault | None:
+    """Shape, then kind of numbers, then finiteness, then values; None if all is well.
+
+    Parameters
+    ----------
+    array, right : arrays
+    within : float, optional
+        Largest absolute difference; by default the tolerance of the answer's dtype.
+    """
+    array = without_leading_ones(array, right.shape)
+    if array.shape != right.shape:
+        return Fault("shape", f"has shape {array.shape}")
+    if right.dtype == bool and array.dtype != bool and not np.isin(array, (0, 1)).all():
+        return Fault("numbers", f"holds {number(odd_one(array))}, where each entry should say yes or no")
+    strange = np.isnan(array) | (np.isinf(array) & (array != right))
+    if strange.any():
+        place = tuple(int(i) for i in np.argwhere(strange)[0])
+        return Fault("finite", f"{number(array[place])} {where(place)}", place)
+    allowed = within if within is not None else tolerance(array) * (1 + np.abs(right))
+    with np.errstate(invalid="ignore"):
+        distance = np.where(array == right, 0, np.abs(np.subtract(array, right, dtype=float)))
+    if (distance <= allowed).all():
+        return None
+    place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
+    return Fault("values", f"{number(array[place])} {where(place)}", place)
+
+
+def odd_one(array: np.ndarray):
+    return array[~np.isin(array, (0, 1))].flat[0]
+
+
+def where(place: tuple[int, ...]) -> str:
+    """A place in words, counted from 1."""
+    names = {0: (), 1: ("entry",), 2: ("row", "column"), 3: ("head", "row", "column")}
+    parts = zip(names.get(len(place), ("index",) * len(place)), place, strict=True)
+    return "at " + ", ".join(f"{name} {i + 1}" for name, i in parts) if place else "there"
+
+
+def number(x: Any) -> str:
+    """A number as one would say it: few digits, a real minus, infinity and 'not a number' in words."""
+    if isinstance(x, bool | np.bool_):
+        return str(bool(x))
+    x = float(x)
+    if math.isnan(x):
+        return "nan"
+    if math.isinf(x):
+        return "infinity" if x > 0 else "-infinity"
+    return str(int(x)) if x == round(x) and abs(x) < 1e6 else f"{x:.3g}"

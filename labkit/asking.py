@@ -1,0 +1,115 @@
+"""Ask a function with arguments and keep all that came of it: the value, or the error and where it arose."""
+
+import contextlib
+import dis
+import io
+import linecache
+import re
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .exercise import Answer
+
+SECONDS = 10.0  # for one question; a right answer takes less than a thousandth of this
+MOST_PRINTED = 10_000
+OURS = str(Path(__file__).parent)
+
+
+class TimeUp(BaseException):
+    """Not an Exception, so that a student's ``except Exception`` doesn't swallow it."""
+
+
+def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -> Answer:
+    """Call ``function`` with copies of the arguments, in the order in which they stand."""
+    copies = {name: copied(value) for name, value in args.items()}
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            with time_limit(seconds):
+                value = function(*copies.values())
+    except TimeUp:
+        return Answer(timed_out=True)
+    except NotImplementedError:
+        return Answer(unattempted=True)
+    except (Exception, SystemExit) as error:
+        return failed(error, printed.getvalue())
+    return Answer(
+        value=value,
+        printed=printed.getvalue()[:MOST_PRINTED],
+        altered=tuple(name for name, value in args.items() if not unchanged(value, copies[name])),
+        unattempted=value is Ellipsis or (value is None and is_empty(function)),
+    )
+
+
+def copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray | list) else value
+
+
+def unchanged(before: Any, after: Any) -> bool:
+    if isinstance(before, np.ndarray):
+        return before.shape == after.shape and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+    return before == after
+
+
+def is_empty(function: Callable) -> bool:
+    """Whether a function's body is nothing but a docstring, ``...`` or ``pass``."""
+    code = getattr(function, "__code__", None)
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return code is not None and all(step.opname in idle for step in dis.get_instructions(code))
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float):
+    """Stop a loop that never ends, where the system can (main thread, with interval timers)."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(signum, frame):
+        raise TimeUp
+
+    earlier = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+
+
+def failed(error: BaseException, printed: str) -> Answer:
+    """The error with the last line that is the student's own, and the shapes that met there."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_students(frame)]
+    numbers = [line for frame, line in traceback.walk_tb(error.__traceback__) if is_students(frame)]
+    line = linecache.getline(frames[-1].f_code.co_filename, numbers[-1]).strip() if frames else ""
+    text = (str(error).splitlines() or [""])[0]
+    return Answer(
+        error=text or "no message",
+        error_type=type(error).__name__,
+        line=line,
+        shapes=shapes_on(line, frames[-1]) if frames else "",
+        printed=printed[:MOST_PRINTED],
+    )
+
+
+def is_students(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not (file.startswith((OURS, "<frozen", sys.base_prefix)) or "site-packages" in file)
+
+
+def shapes_on(line: str, frame: FrameType) -> str:
+    """Shapes of the arrays that a line names, such as "Q was (5, 3) and K was (7, 3)"."""
+    names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", line))
+    known = {**frame.f_globals, **frame.f_locals}
+    shapes = [f"{name} was {known[name].shape}" for name in names if isinstance(known.get(name), np.ndarray)]
+    return " and ".join(shapes[:4])

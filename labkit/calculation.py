@@ -1,0 +1,120 @@
+"""The calculation as a chain of named quantities, run with any of its steps gone wrong.
+
+Each quantity is made by a function whose parameters name the quantities that it needs, so that a
+right step and a mistaken one are written alike::
+
+    def weights(masked_scores): ...
+
+All functions work on leading axes too: one head and many are the same chain.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+
+import numpy as np
+
+# Quantity -> the function that makes it. The order is the order of the calculation.
+RIGHT: dict[str, Callable] = {
+    "projected": lambda X, X_kv, W_Q, W_K, W_V: (X @ W_Q, X_kv @ W_K, X_kv @ W_V),
+    "parts": lambda projected, n_heads: tuple(split(Y, n_heads) for Y in projected),
+    "Q": lambda parts: parts[0],
+    "K": lambda parts: parts[1],
+    "V": lambda parts: parts[2],
+    "allowed": lambda mask: mask,
+    "raw_scores": lambda Q, K: Q @ K.swapaxes(-1, -2),
+    "scores": lambda raw_scores, d_k: raw_scores / d_k**0.5,
+    "masked_scores": lambda scores, allowed: scores if allowed is None else np.where(allowed, scores, -np.inf),
+    "weights": lambda masked_scores: softmax(masked_scores),
+    "output": lambda weights, V: weights @ V,
+    "merged": lambda output: merge(output),
+    "final": lambda merged, W_O: merged @ W_O,
+}
+ORDER = {quantity: place for place, quantity in enumerate(RIGHT)}
+
+# A skipped step hands on what it was given.
+PASSES_ON = {"parts": "projected", "scores": "raw_scores", "masked_scores": "scores", "final": "merged"}
+
+SIZES: dict[str, Callable] = {
+    "d_k": lambda known: known["Q"].shape[-1],
+    "d_v": lambda known: known["V"].shape[-1],
+    "n_q": lambda known: known["Q"].shape[-2],
+    "n_k": lambda known: known["K"].shape[-2],
+    "d_model": lambda known: known["X"].shape[-1],
+}
+
+
+# The core's own functions raise where students' code gives nan, and their checks would take most of the
+# time when thousands of suspects are tried: hence these three in their barest form.
+
+
+def softmax(scores, axis=-1):
+    """Softmax in which a slice that is empty or infinite turns to nan."""
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def split(Y, n_heads):
+    """(T, n_heads * width) -> (n_heads, T, width)"""
+    return Y.reshape(Y.shape[0], n_heads, -1).swapaxes(0, 1)
+
+
+def merge(Z):
+    """(n_heads, T, width) -> (T, n_heads * width)"""
+    return Z.swapaxes(0, 1).reshape(Z.shape[1], -1)
+
+
+@cache
+def parameters(function: Callable) -> tuple[str, ...]:
+    """Names of the quantities that a step asks for."""
+    kinds = inspect.Parameter
+    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind is not kinds.KEYWORD_ONLY)
+
+
+def look_up(known: Mapping, name: str):
+    """A quantity that is known, or a size that follows from one."""
+    return known[name] if name in known else SIZES[name](known)
+
+
+def apply(function: Callable, known: Mapping, options: Mapping = {}):
+    """Call a step with the quantities that its parameters name."""
+    return function(*[look_up(known, name) for name in parameters(function)], **options)
+
+
+def applies(way, known: Mapping) -> bool:
+    """Whether a mistake comes up at all: with no mask (None), nobody gets the mask wrong."""
+    return all(known.get(name, ...) is not None for name in parameters(way.function))
+
+
+def run(steps: Iterable[str], known: dict, ways: Iterable = (), skips: Iterable[str] = ()) -> dict:
+    """Make the quantities of ``steps`` one after the other and add them to ``known``.
+
+    Parameters
+    ----------
+    steps : names of quantities, in order
+    known : dict
+        The quantities given at the start; a ``mask`` of None hides nothing. It is filled as far as
+        the calculation gets.
+    ways : iterable of ``exercise.Way``
+        Ways of going wrong: each takes the place of a step, or spoils its result.
+    skips : names of steps that hand on what they were given
+
+    Returns
+    -------
+    dict
+        ``known``. What a step raises goes through.
+    """
+    instead = {way.makes: way for way in ways if not way.spoils}
+    skipped = {*skips, *(name for way in ways for name in way.skips)}
+    spoils = [way for way in ways if way.spoils]
+    for step in steps:
+        if step in instead and applies(instead[step], known):
+            known[step] = apply(instead[step].function, known, instead[step].options)
+        elif step in skipped:
+            known[step] = known[PASSES_ON[step]]
+        else:
+            known[step] = apply(RIGHT[step], known)
+        for way in spoils:
+            if way.makes == step and applies(way, known):
+                known[step] = apply(way.function, known, way.options)
+    return known

@@ -1,0 +1,219 @@
+"""The vocabulary: what an exercise asks, what a mistake is, what an answer was, what came of it."""
+
+import inspect
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing", "system_error")
+
+# What a step makes when a mistake at it doesn't say otherwise.
+PRODUCT_OF_STEP = {
+    "scores": "raw_scores",
+    "scale": "scores",
+    "mask": "masked_scores",
+    "softmax": "weights",
+    "mix": "output",
+    "heads": "parts",
+    "cross": "projected",
+    "hand": "answer",
+    "conduct": "answer",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input that a function is asked with.
+
+    Attributes
+    ----------
+    label : str
+        What the student reads, such as ``"5 queries, 7 keys, d_k = 3"``.
+    args : dict
+        The arguments by name, in the order of the signature.
+    part : str
+        The part of the exercise whose points depend on it.
+    extreme : bool
+        The numbers are so large that a formula which is right on paper may overflow: an answer
+        that isn't finite is then a remark and not a fault.
+    remark : str
+        When set, a wrong answer costs nothing and leaves this remark.
+    """
+
+    label: str
+    args: Mapping[str, Any]
+    part: str = "values"
+    extreme: bool = False
+    remark: str = ""
+    raises: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back when a student's function was asked: a value, or an error, never both."""
+
+    value: Any = None
+    error: str = ""
+    error_type: str = ""
+    line: str = ""
+    shapes: str = ""
+    printed: str = ""
+    altered: tuple[str, ...] = ()
+    unattempted: bool = False
+    timed_out: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way in which a mistake is made.
+
+    Attributes
+    ----------
+    makes : str
+        The quantity that ``function`` gives.
+    function : callable
+        Its parameters name the quantities that it needs.
+    spoils : bool
+        The quantity is made as usual and then passed through ``function``.
+    skips : tuple of str
+        Steps that hand on what they were given.
+    options : dict
+        The values of the keyword-only parameters.
+    """
+
+    makes: str
+    function: Callable
+    spoils: bool = False
+    skips: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Mistake:
+    """A wrong version of one step: a name, a sentence for the student, and the ways it is made."""
+
+    def __init__(self, id: str, step: str, sentence: str, remark: bool, coarser: float):
+        self.id, self.step, self.sentence = id, step, sentence
+        self.remark, self.coarser = remark, coarser
+        self.ways: list[Way] = []
+
+    def __repr__(self) -> str:
+        return f"<mistake {self.id}, step {self.step}, {len(self.ways)} ways>"
+
+    def also(self, makes: str = "", *, spoils: str = "", skips: str = "") -> Callable:
+        """Declare one more way of making the same mistake (the function's own name doesn't matter)."""
+
+        def record(function: Callable) -> "Mistake":
+            names = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+            for values in itertools.product(*(p.default for p in names)):
+                options = dict(zip((p.name for p in names), values, strict=True))
+                target = spoils or makes or PRODUCT_OF_STEP[self.step]
+                self.ways.append(Way(target, function, bool(spoils), tuple(skips.split()), options))
+            return self
+
+        return record
+
+
+def mistake(
+    step: str, makes: str = "", *, spoils: str = "", skips: str = "", remark: bool = False, coarser: float = 1
+) -> Callable:
+    """Declare a mistake: its id is the function's name, what the student reads is the docstring.
+
+    A keyword-only parameter whose default is a tuple stands for each of those values in turn.
+    A remark is said but costs nothing. Numbers may be off by ``coarser`` times what rounding allows.
+    """
+
+    def record(function: Callable) -> Mistake:
+        declared = Mistake(function.__name__, step, " ".join((function.__doc__ or "").split()), remark, coarser)
+        return declared.also(makes, spoils=spoils, skips=skips)(function)
+
+    return record
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question whose right answer a chain of steps computes.
+
+    Attributes
+    ----------
+    name : str
+        The function's name, or the keyword of a table.
+    labs : tuple of str
+        Where it is asked.
+    steps : tuple of str
+        The quantities of the chain in the order in which they are made (see ``calculation``).
+    answer : str
+        The quantity that is asked for.
+    given : callable
+        From a case's arguments (a function) or the student's own numbers (a table) to the
+        quantities that the chain starts from.
+    points : float
+    cases : callable(rng) -> list of Case, optional
+        The inputs of a function; a table has none.
+    skips : tuple of str
+        Steps of the chain that hand on what they were given.
+    before : tuple of (quantity, exercise) pairs
+        Earlier tables that this one goes on from.
+    own : bool
+        A table about the student's own numbers.
+    exact : bool
+        A table of computed numbers, where rounding to two decimals is not allowed for.
+    """
+
+    name: str
+    labs: tuple[str, ...]
+    steps: tuple[str, ...]
+    answer: str
+    given: Callable[[Mapping[str, Any]], dict]
+    points: float = 1
+    cases: Callable[[np.random.Generator], list[Case]] | None = None
+    skips: tuple[str, ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
+    own: bool = False
+    exact: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        return self.cases is None
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """What came of a check.
+
+    Attributes
+    ----------
+    status : str
+        One of ``STATUSES``.
+    points, max_points : float
+    mistakes : tuple of str
+        Ids, the most likely first; of two that come together, the first in the calculation first.
+    remarks : tuple of str
+        Ids of what is worth knowing and costs nothing.
+    message : str
+        Plain text for the student, a paragraph a line.
+    hints : tuple of str
+        The step to look at, and what to read about it.
+    """
+
+    exercise: str
+    status: str
+    points: float
+    max_points: float
+    mistakes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    message: str = ""
+    hints: tuple[str, ...] = ()
+    html: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    def __repr__(self) -> str:
+        return f"{self.exercise}: {self.status}, {self.points:g} of {self.max_points:g} points\n{self.message}"
+
+    def _repr_html_(self) -> str:
+        return self.html

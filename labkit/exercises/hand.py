@@ -1,0 +1,116 @@
+"""Tables filled in by hand from the student's own numbers, and how those numbers are drawn."""
+
+import hashlib
+import itertools
+from dataclasses import replace
+
+import numpy as np
+
+from .. import attention as core
+from ..diagnosis import Lineup, Raised
+from ..exercise import Exercise
+from .fixed_tables import known, steps_from
+from .heads import COMPUTED
+from .one_head import causal
+
+T, D_K, D_V, D_MODEL, N_HEADS = 4, 3, 2, 4, 2
+APART = 0.05  # how far a mistake stays from the right table and from every other mistake
+LAYER = ("X", "W_Q", "W_K", "W_V", "W_O")
+COMPUTED_APART = 0.003  # the same for tables that are computed and not rounded
+ROUNDING = 0.011  # the same for mistakes of rounding, which cannot be so far off
+
+
+def hand(name, lab, answer, before=(), masked=False):
+    """A table that leads from Q, K and V, or from the table before it, to one step's result."""
+
+    def given(numbers):
+        own = {key: numbers[key] for key in ("Q", "K", "V")}
+        return known({**own, "mask": causal(T)} if masked else own)
+
+    return Exercise(name, (lab,), steps_from({}, answer), answer, given, points=2, before=before, own=True)
+
+
+TABLES = (
+    hand("hand_raw_scores", "01_one_head", "raw_scores"),
+    hand("hand_scores", "01_one_head", "scores", (("raw_scores", "hand_raw_scores"),)),
+    hand("hand_weights", "01_one_head", "weights", (("scores", "hand_scores"),)),
+    hand("hand_output", "01_one_head", "output", (("weights", "hand_weights"),)),
+    hand("hand_causal_weights", "02_causal_mask", "weights", (("scores", "hand_scores"),), masked=True),
+    hand("hand_causal_output", "02_causal_mask", "output", (("weights", "hand_causal_weights"),), masked=True),
+)
+
+
+def from_the_table_before(exercise: Exercise, quantities: dict, table: np.ndarray | None = None):
+    """The quantities and steps that are left once the table before is there."""
+    ((quantity, _),) = exercise.before
+    steps = steps_from({quantity: None}, exercise.answer)
+    return steps, {**quantities, "d_k": D_K, quantity: table}
+
+
+def draw_numbers(name: str, attempt: int = 0) -> dict:
+    """A student's own numbers: the same for the same name, and such that mistakes can be told apart.
+
+    Returns
+    -------
+    dict
+        Q, K (4, 3) and V (4, 2) for one head; X, W_Q, W_K, W_V, W_O (4, 4) and n_heads for two.
+    """
+    seed = hashlib.sha256(f"{name}\n{attempt}".encode()).digest()
+    rng = np.random.default_rng(list(seed))
+    while True:
+        numbers = {
+            "Q": rng.integers(-2, 4, size=(T, D_K)).astype(float),
+            "K": rng.integers(-2, 4, size=(T, D_K)).astype(float),
+            "V": rng.integers(0, 10, size=(T, D_V)).astype(float),
+        }
+        if telling(numbers):
+            break
+    while True:
+        layer = {key: rng.integers(-1, 2, size=(D_MODEL, D_MODEL)).astype(float) for key in LAYER}
+        layer["n_heads"] = N_HEADS
+        if all(told_apart(exercise, layer, {}) for exercise in COMPUTED):
+            return numbers | layer
+
+
+def telling(numbers: dict) -> bool:
+    """Whether no mistake looks right, or like another one, in any of the tables."""
+    if not readable(core.attention_weights(numbers["Q"], numbers["K"])):  # the cheap look first
+        return False
+    right = {exercise.name: np.round(right_table(exercise, numbers), 2) for exercise in TABLES}
+    return all(told_apart(exercise, numbers, right) for exercise in TABLES)
+
+
+def right_table(exercise: Exercise, numbers: dict) -> np.ndarray:
+    return Lineup(exercise, [exercise.given(numbers)]).right(0)
+
+
+def readable(weights: np.ndarray) -> bool:
+    """No row is all but settled, no two of its weights are equal, and no two rows are alike."""
+    far = np.abs(weights[:, None] - weights[None]).max(axis=-1) + np.eye(len(weights))
+    return weights.max() <= 0.92 and np.diff(np.sort(weights, axis=-1), axis=-1).min() >= 0.01 and far.min() >= 0.05
+
+
+def told_apart(exercise: Exercise, numbers: dict, right: dict) -> bool:
+    quantities, steps = exercise.given(numbers), exercise.steps
+    if exercise.before:
+        steps, quantities = from_the_table_before(exercise, quantities, right[exercise.before[0][1]])
+    lineup = Lineup(replace(exercise, steps=steps), [quantities])
+    firsts = {suspect.ids: suspect for suspect in reversed(lineup.singles)}
+    with np.errstate(all="ignore"):
+        tables = [(lineup.right(0), 1.0)]
+        tables += [(lineup.predicts(s, 0), distance(exercise, s.mistakes[0].step)) for s in firsts.values()]
+    return all(far_or_same(a, b, min(m, n)) for (a, m), (b, n) in itertools.combinations(tables, 2))
+
+
+def distance(exercise: Exercise, step: str) -> float:
+    """How far off a mistake has to be to be told apart in this table."""
+    if exercise.exact:
+        return COMPUTED_APART if step != "hand" else 0.0
+    return ROUNDING if step == "hand" else APART
+
+
+def far_or_same(a, b, apart: float) -> bool:
+    if isinstance(a, Raised) or isinstance(b, Raised) or a.shape != b.shape:
+        return True
+    a, b = (np.nan_to_num(table, nan=99, posinf=98, neginf=-98) for table in (a, b))
+    return np.abs(a - b).max() < 1e-9 or np.abs(a - b).max() >= apart

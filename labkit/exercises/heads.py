@@ -1,0 +1,106 @@
+"""Several heads: split_heads, merge_heads, multi_head_attention."""
+
+import numpy as np
+
+from ..exercise import Case, Exercise
+from .one_head import CHAIN, WITH, WITHOUT, causal, padded
+
+WHOLE = ("projected", "parts", "Q", "K", "V", *CHAIN, "merged", "final")
+LAB = ("03_multi_head",)
+
+
+def split_cases(rng):
+    def one(T, h, width):
+        label = f"{T} tokens, {h} heads of width {width}"
+        return Case(label, {"Y": rng.normal(size=(T, h * width)), "n_heads": h})
+
+    return [one(5, 3, 2), one(4, 2, 2), one(2, 4, 3), one(3, 1, 2)]
+
+
+def merge_cases(rng):
+    shapes = ((3, 5, 2), (2, 4, 2), (4, 2, 3), (1, 3, 2))
+    return [
+        Case(f"{h} heads, {T} tokens, width {width}", {"Z": rng.normal(size=(h, T, width))}) for h, T, width in shapes
+    ]
+
+
+def layer(rng, T, d, h, mask=None, d_out=None):
+    """X, the four projections and a mask; every head has width d / h."""
+    shapes = {"X": (T, d), "W_Q": (d, d), "W_K": (d, d), "W_V": (d, d), "W_O": (d, d_out or d)}
+    args = {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()}
+    args["n_heads"] = h
+    label = f"{T} tokens, d_model = {d}, {h} heads"
+    if mask is None:
+        return Case(label, args, WITHOUT)
+    return Case(label + ", masked", {**args, "mask": mask}, WITH)
+
+
+def layer_cases(rng):
+    return [
+        layer(rng, 5, 6, 3),
+        layer(rng, 4, 4, 2),
+        layer(rng, 3, 8, 2, d_out=5),
+        layer(rng, 2, 4, 2),
+        layer(rng, 4, 6, 3, causal(4)),
+        layer(rng, 4, 4, 2, causal(4)),
+        layer(rng, 5, 6, 2, padded(5, 5, 2)),
+        layer(rng, 3, 6, 2, causal(3)),
+        *(low(depth) for depth in (-75.0, -300.0, -3e6)),
+    ]
+
+
+def low(depth):
+    """Tokens 1 and 2 are equal and see each other with scores near ``depth``; tokens 3 and 4 are hidden zeros."""
+    X = np.repeat([[1.0] * 4, [0.0] * 4], 2, axis=0)
+    args = {"X": X, "W_Q": np.eye(4), "W_K": np.eye(4) * depth, "W_V": np.eye(4), "W_O": np.eye(4), "n_heads": 2}
+    mask = np.tile([True, True, False, False], (4, 1))
+    return Case(f"allowed scores near {depth:.0f}", {**args, "mask": mask}, WITH, extreme=True)
+
+
+def given(args):
+    return {"mask": None, "X_kv": args["X"], **args}
+
+
+SPLIT_HEADS = Exercise(
+    name="split_heads",
+    labs=LAB,
+    steps=("parts",),
+    answer="parts",
+    given=lambda args: {"projected": (args["Y"],), "n_heads": args["n_heads"]},
+    points=2,
+    cases=split_cases,
+)
+MERGE_HEADS = Exercise(
+    name="merge_heads",
+    labs=LAB,
+    steps=("merged",),
+    answer="merged",
+    given=lambda args: {"output": args["Z"], "n_heads": len(args["Z"])},
+    points=2,
+    cases=merge_cases,
+)
+MULTI_HEAD_ATTENTION = Exercise(
+    name="multi_head_attention",
+    labs=LAB,
+    steps=WHOLE,
+    answer="final",
+    given=given,
+    points=6,
+    cases=layer_cases,
+)
+
+
+def own(numbers):
+    return given({name: numbers[name] for name in ("X", "W_Q", "W_K", "W_V", "W_O", "n_heads")})
+
+
+COMPUTED = tuple(
+    Exercise(name, LAB, WHOLE[: WHOLE.index(answer) + 1], answer, own, own=True, exact=True)
+    for name, answer in (
+        ("projected_queries", "projected"),
+        ("split_queries", "parts"),
+        ("head_outputs", "output"),
+        ("concatenated_heads", "merged"),
+        ("multi_head_output", "final"),
+    )
+)

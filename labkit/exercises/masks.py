@@ -1,0 +1,66 @@
+"""Masks: causal_mask, padding_mask, and masked_softmax."""
+
+import numpy as np
+
+from ..exercise import Case, Exercise
+from .one_head import causal, padded
+from .softmax import whole_numbers
+
+KEYS, NO_KEYS = "every query has a key", "a query without a key"
+
+
+def masked_cases(rng):
+    empty = np.array([[True, True, False], [False, False, False]])
+    low = np.array([[-300.0, -300.0, 0.0, 0.0], [-300.0, -300.0, 0.0, 0.0]])
+    visible = np.array([[True, True, False, False], [False, True, False, False]])
+
+    def case(label, scores, mask, part=KEYS, **more):
+        return Case(label, {"scores": scores, "mask": mask}, part, **more)
+
+    return [
+        case("a causal 4 by 4 table", rng.normal(size=(4, 4)), causal(4)),
+        case("a 5 by 7 table with padding", rng.normal(size=(5, 7)), padded(5, 7, 2)),
+        case("a 4 by 4 table with padding", rng.normal(size=(4, 4)), padded(4, 4, 1)),
+        case("whole numbers", whole_numbers(rng, 4, 4), causal(4)),
+        case("nothing hidden", rng.normal(size=(2, 3)), np.ones((2, 3), dtype=bool)),
+        case("allowed scores near -300", low, visible, extreme=True),
+        case("allowed scores near -3000000", low * 1e4, visible, extreme=True),
+        case("row 2 has no allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
+        case("scores near 1000", 1000 + rng.normal(size=(3, 3)), causal(3), remark="overflows_on_large_scores"),
+    ]
+
+
+MASKED_SOFTMAX = Exercise(
+    name="masked_softmax",
+    labs=("02_causal_mask",),
+    steps=("allowed", "masked_scores", "weights"),
+    answer="weights",
+    given=dict,
+    points=4,
+    cases=masked_cases,
+)
+CAUSAL_MASK = Exercise(
+    name="causal_mask",
+    labs=("02_causal_mask",),
+    steps=("allowed",),
+    answer="allowed",
+    given=lambda args: {"mask": causal(args["n"])},
+    points=2,
+    cases=lambda rng: [Case(f"n = {n}", {"n": n}) for n in (4, 5, 1)],
+)
+
+
+def padding_cases(rng):
+    pairs = (([3, 1, 4], 5), ([2, 4, 1, 3], 4), ([2], 3))
+    return [Case(f"lengths {lengths}, n_k = {n_k}", {"lengths": lengths, "n_k": n_k}) for lengths, n_k in pairs]
+
+
+PADDING_MASK = Exercise(
+    name="padding_mask",
+    labs=("02_causal_mask",),
+    steps=("allowed",),
+    answer="allowed",
+    given=lambda args: {"mask": np.arange(args["n_k"]) < np.array(args["lengths"])[:, None]},
+    points=2,
+    cases=padding_cases,
+)

@@ -1,0 +1,152 @@
+"""One head: attention_scores, attention_weights, attention and cross_attention."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..exercise import Case, Exercise
+
+WITHOUT, WITH = "without a mask", "with a mask"
+CHAIN = ("allowed", "raw_scores", "scores", "masked_scores", "weights", "output")
+
+
+def tables(rng, n_q, n_k, d_k, d_v, whole=False):
+    """Q, K and V; pairwise different sizes show what was mixed up."""
+    shapes = {"Q": (n_q, d_k), "K": (n_k, d_k), "V": (n_k, d_v)}
+    if whole:
+        return {name: rng.integers(-2, 3, size=shape) for name, shape in shapes.items()}
+    return {name: rng.normal(size=shape) * 1.2 for name, shape in shapes.items()}
+
+
+def causal(n):
+    return np.tri(n, dtype=bool)
+
+
+def padded(n_q, n_k, hidden):
+    """The last ``hidden`` keys are padding, and query 2 may not use key 1 either."""
+    mask = np.tile(np.arange(n_k) < n_k - hidden, (n_q, 1))
+    mask[1, 0] = False
+    return mask
+
+
+def plain_cases(rng):
+    shapes = ((5, 7, 3, 2), (4, 4, 3, 2), (4, 4, 4, 4), (3, 1, 2, 4), (1, 4, 3, 2))
+    yield from (Case(sizes(*shape), tables(rng, *shape), WITHOUT) for shape in shapes)
+    yield Case("whole numbers, " + sizes(4, 4, 4, 4), tables(rng, 4, 4, 4, 4, whole=True), WITHOUT)
+
+
+def sizes(n_q, n_k, d_k, d_v):
+    return f"{n_q} by {d_k} queries, {n_k} by {d_k} keys, {n_k} by {d_v} values"
+
+
+def masked_cases(rng):
+    for shape, mask in (
+        ((4, 4, 3, 2), causal(4)),
+        ((5, 7, 3, 2), padded(5, 7, 2)),
+        ((4, 4, 4, 4), padded(4, 4, 1)),
+        ((4, 4, 4, 4), causal(4)),
+    ):
+        yield Case(sizes(*shape) + ", masked", {**tables(rng, *shape), "mask": mask}, WITH)
+    whole = tables(rng, 4, 4, 4, 4, whole=True)
+    yield Case("whole numbers, " + sizes(4, 4, 4, 4) + ", masked", {**whole, "mask": causal(4)}, WITH)
+    loud = {**tables(rng, 3, 4, 3, 2), "mask": padded(3, 4, 2)}
+    loud["V"][2:] = 1e9
+    yield Case("enormous values at hidden keys", loud, WITH, extreme=True)
+    for d_k, depth in DEPTHS:
+        yield Case(f"allowed scores near {depth:g}, d_k = {d_k}", low(d_k, depth), WITH, extreme=True)
+
+
+# Each depth lies between two usual numbers for a hidden score, before or after scaling.
+DEPTHS = ((4, -15.0), (4, -37.5), (16, -37.5), (4, -75.0), (4, -300.0), (16, -375.0), (4, -750.0), (16, -3750.0))
+DEPTHS += ((4, -7500.0), (4, -3e6))
+
+
+def low(d_k, depth):
+    """Two equal keys whose scaled score is ``depth`` are allowed, two keys with a score of 0 are hidden."""
+    Q, K = np.zeros((3, d_k)), np.zeros((4, d_k))
+    Q[:, 0], K[:2, 0] = 1.0, depth * np.sqrt(d_k)
+    V = np.array([[1.0, 5.0], [2.0, 3.0], [7.0, 4.0], [9.0, 8.0]])
+    return {"Q": Q, "K": K, "V": V, "mask": np.tile([True, True, False, False], (3, 1))}
+
+
+def remark_cases(rng):
+    near = {"Q": np.full((2, 4), 25.0), "K": np.full((3, 4), 20.0) + rng.normal(size=(3, 4)) / 50, "V": np.eye(3)}
+    yield Case("scores near 1000", near, WITHOUT, remark="overflows_on_large_scores")
+    apart = {"Q": np.array([[0.0, 0, 0, 0], [-40.0, -40, -40, -40]]), "K": near["K"] + 5, "V": np.eye(3)}
+    yield Case("rows 2000 apart", apart, WITHOUT, remark="shifts_by_the_overall_maximum")
+    empty = {**tables(rng, 3, 4, 3, 2), "mask": np.array([[True] * 4, [False] * 4, [True] * 4])}
+    yield Case("a query without any allowed key", empty, WITH, remark="accepts_an_empty_row", raises=True)
+
+
+def cases(rng):
+    return [*plain_cases(rng), *masked_cases(rng), *remark_cases(rng)]
+
+
+def asked(names, make=cases):
+    """The same cases with only those arguments that the function takes."""
+
+    def narrowed(rng):
+        return [
+            replace(case, args={name: value for name, value in case.args.items() if name in names})
+            for case in make(rng)
+        ]
+
+    return narrowed
+
+
+def given(args):
+    return {"mask": None, **args}
+
+
+def score_cases(rng):
+    return [replace(case, part="values") for case in asked(("Q", "K"), plain_cases)(rng)]
+
+
+ATTENTION_SCORES = Exercise(
+    name="attention_scores",
+    labs=("01_one_head",),
+    steps=("raw_scores", "scores"),
+    answer="scores",
+    given=dict,
+    points=2,
+    cases=score_cases,
+)
+ATTENTION_WEIGHTS = Exercise(
+    name="attention_weights",
+    labs=("02_causal_mask",),
+    steps=CHAIN[:-1],
+    answer="weights",
+    given=given,
+    points=4,
+    cases=asked(("Q", "K", "mask")),
+)
+ATTENTION = Exercise(
+    name="attention",
+    labs=("01_one_head", "02_causal_mask"),
+    steps=CHAIN,
+    answer="output",
+    given=given,
+    points=4,
+    cases=cases,
+)
+
+
+def cross_cases(rng):
+    def one(n_q, n_k, d, d_k, d_v):
+        shapes = {"X": (n_q, d), "X_kv": (n_k, d), "W_Q": (d, d_k), "W_K": (d, d_k), "W_V": (d, d_v)}
+        label = f"{n_q} tokens ask {n_k} others, d_model = {d}, d_k = {d_k}, d_v = {d_v}"
+        return Case(label, {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()})
+
+    return [one(5, 7, 4, 3, 2), one(4, 4, 4, 4, 4), one(4, 4, 5, 3, 2), one(2, 3, 4, 3, 4)]
+
+
+CROSS_ATTENTION = Exercise(
+    name="cross_attention",
+    labs=("04_beyond_one_sequence",),
+    steps=("projected", "parts", "Q", "K", "V", *CHAIN),
+    answer="output",
+    given=lambda args: {**args, "mask": None},
+    points=4,
+    cases=cross_cases,
+    skips=("parts",),
+)

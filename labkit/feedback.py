@@ -1,0 +1,322 @@
+"""Words for students: from a verdict to an outcome with its message, its hints and its HTML."""
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .answer import number, where
+from .calculation import SIZES
+from .exercise import Mistake, Outcome
+from .judge import Tried, Verdict
+from .mistakes import MISTAKES
+
+WHAT = {
+    "projected": "projected queries",
+    "parts": "heads",
+    "allowed": "mask",
+    "raw_scores": "raw scores",
+    "scores": "scores",
+    "masked_scores": "masked scores",
+    "weights": "weights",
+    "output": "output",
+    "merged": "merged heads",
+    "final": "output",
+    "fact": "answer",
+}
+
+LOOK_AT = {
+    "scores": "Look at the step that compares queries with keys and makes the raw scores.",
+    "scale": "Look at the step that makes the raw scores moderate, before the softmax.",
+    "mask": "Look at the step that keeps hidden keys out, between scores and softmax.",
+    "softmax": "Look at the softmax, the step from scores to weights.",
+    "mix": "Look at the last step of a head, where the weights meet another matrix.",
+    "heads": "Look at how the heads are made, cut apart, laid together and projected.",
+    "cross": "Look at which sequence each projection is applied to.",
+    "hand": "Look at how the numbers are written down: rounding, order, unit.",
+    "conduct": "Look at what the function takes and gives back, not at its numbers.",
+}
+
+READ = {
+    "scores": "Note 3.2, sections 1 and 3; the definition of the score matrix in the definitions.",
+    "scale": "Note 3.2, section 2, on the root of d_k, and the worked example in section 8.",
+    "mask": "Note 3.2, sections 3 and 4; the definitions of the attention mask and of the causal mask.",
+    "softmax": "Note 3.2, section 4, and the definition of the attention weights.",
+    "mix": "Note 3.2, sections 1 and 4, last step; the convex combination in the definition of the weights.",
+    "heads": "Note 3.2, section 3, on several heads, and the definition of multi-head attention.",
+    "cross": "Note 3.2, section 1, self versus cross; the definition of queries, keys and values.",
+    "hand": "Note 3.2, section 8: the worked example shows how many decimals are carried.",
+    "conduct": "The text above the exercise says what goes in and what comes out.",
+}
+
+STEP_OF = {"raw_scores": "scores", "scores": "scale", "masked_scores": "mask", "allowed": "mask", "weights": "softmax"}
+STEP_OF |= {"output": "mix", "fact": "hand", **dict.fromkeys(("projected", "parts", "merged", "final"), "heads")}
+
+REMARKS = {
+    "uses_half_precision": "The numbers came back as float16, which keeps about three digits. Is that enough for you?",
+}
+
+
+def outcome(verdict: Verdict) -> Outcome:
+    """Put a verdict into words."""
+    with np.errstate(all="ignore"):  # a wrong answer may hold infinities and nan
+        return worded(verdict)
+
+
+def worded(verdict: Verdict) -> Outcome:
+    exercise = verdict.exercise
+    full = exercise.points * verdict.weight
+    plain = Outcome(
+        exercise=exercise.name,
+        status=verdict.status,
+        points=round(full * verdict.share, 4),
+        max_points=full,
+        mistakes=verdict.mistakes,
+        remarks=verdict.remarks,
+        message="\n".join(sentences(verdict)),
+        hints=hints(verdict),
+    )
+    return replace(plain, html=as_html(plain))
+
+
+def sentences(verdict: Verdict) -> list[str]:
+    if verdict.status == "passed":
+        return [passed(verdict), *remark_sentences(verdict)]
+    if verdict.status == "unattempted":
+        return [unattempted(verdict)]
+    if verdict.status == "timed_out":
+        return ["It was stopped because it took too long. Is there a loop that never ends?"]
+    return [*seen(verdict), *named(verdict)]
+
+
+def passed(verdict: Verdict) -> str:
+    return "Right on every input that was tried." if verdict.tried else "Right."
+
+
+def unattempted(verdict: Verdict) -> str:
+    if not verdict.open_places or verdict.open_places == ((),):
+        return "Not attempted yet: replace the placeholder with your own."
+    return open_cells(verdict)
+
+
+def open_cells(verdict: Verdict) -> str:
+    places = verdict.open_places
+    listed = "; ".join(place_name(place) for place in places[:6]) + ("; …" if len(places) > 6 else "")
+    return f"{count(len(places), 'cell is', 'cells are')} still open: {listed}."
+
+
+def place_name(place: tuple[int, ...]) -> str:
+    return where(place).removeprefix("at ")
+
+
+def count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def seen(verdict: Verdict) -> list[str]:
+    """What came back, with a number of the student's own."""
+    return seen_in_table(verdict) if verdict.exercise.is_table else seen_from_function(verdict.exercise, verdict.shown)
+
+
+def seen_in_table(verdict: Verdict) -> list[str]:
+    said = [open_cells(verdict)] if verdict.open_places else []
+    if verdict.fault:
+        return [*said, f"Your table {verdict.fault.text}."]
+    if not isinstance(verdict.value, np.ndarray):
+        return [f"“{verdict.value}” is not it."]
+    wrong = verdict.wrong_places
+    if wrong:
+        cells = "; ".join(f"{place_name(p) or 'your number'} is {number(verdict.value[p])}" for p in wrong[:3])
+        more = "" if len(wrong) <= 3 else ", and so on"
+        said.append(f"{count(len(wrong), 'cell does', 'cells do')} not fit: {cells}{more}.")
+    return said
+
+
+def seen_from_function(exercise, shown: Tried) -> list[str]:
+    label, fault = shown.case.label, shown.fault
+    if shown.answer.error_type:
+        return [f"Asked with {label}, {raised(shown)}"]
+    if fault.kind in ("type", "nothing"):
+        return [f"Asked with {label}, it {fault.text}; an array of shape {shown.right.shape} is asked for."]
+    if fault.kind == "shape":
+        return [f"Asked with {label}, the answer {fault.text}; {shown.right.shape} is asked for."]
+    if shown.case.raises:
+        return [f"Asked with {label}, it gave back numbers, such as {number(np.ravel(shown.value)[-1])}."]
+    return [f"Asked with {label}, you get {fault.text} of your {WHAT[exercise.answer]}."]
+
+
+def raised(shown: Tried) -> str:
+    answer = shown.answer
+    line = f"your line `{answer.line}` raised" if answer.line else "it raised"
+    met = f" There {answer.shapes}." if answer.shapes else ""
+    return f"{line} {answer.error_type}: {answer.error.rstrip('.')}.{met}"
+
+
+def named(verdict: Verdict) -> list[str]:
+    """The sentences of the mistakes that were found, or the property that broke."""
+    if verdict.mistakes:
+        fields = fields_of(verdict)
+        told = [tell(MISTAKES[id], fields) for id in verdict.mistakes]
+        if verdict.together:
+            return ["Two things come together here.", "First: " + told[0], "Then: " + told[1]]
+        return [told[0], *("It may as well be this: " + more for more in told[1:])]
+    return property_or_place(verdict)
+
+
+def property_or_place(verdict: Verdict) -> list[str]:
+    said = [verdict.broken[0].upper() + verdict.broken[1:] + "."] if verdict.broken else []
+    if verdict.smallest:
+        inputs = ", ".join(f"{name} = {short(value)}" for name, value in verdict.smallest.items())
+        said.append(f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?")
+    return said
+
+
+def short(value: Any) -> str:
+    """An input as one would type it."""
+    if np.ndim(value):
+        return f"[{', '.join(short(item) for item in np.asarray(value))}]"
+    return number(value)
+
+
+def tell(mistake: Mistake, fields: Mapping[str, Any]) -> str:
+    """A mistake's own words, with the student's numbers; parts whose numbers aren't known are left out."""
+    told = []
+    for part in re.split(r"(?<=[.?]) ", mistake.sentence):
+        try:
+            told.append(part.format_map(fields))
+        except KeyError:
+            continue
+    return " ".join(told)
+
+
+def fields_of(verdict: Verdict) -> dict[str, Any]:
+    """The numbers that a mistake's sentence may name, from the student's answer and the calculation behind it."""
+    known = verdict.calculation
+    fields: dict[str, Any] = {}
+    for name, size in SIZES.items():
+        if name in known:
+            fields[name] = known[name]
+        else:
+            try:
+                fields[name] = size(known)
+            except KeyError:
+                continue
+    if "n_heads" in known:
+        fields["n_heads"] = known["n_heads"]
+    fields |= weight_fields(known) | answer_fields(verdict)
+    return {name: number(value) if isinstance(value, float | np.floating) else value for name, value in fields.items()}
+
+
+def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Row totals, the largest weight, and the largest weight on a hidden key."""
+    weights = known.get("weights")
+    if weights is None or np.ndim(weights) == 0:
+        return {}
+    weights = np.atleast_2d(np.asarray(weights, dtype=float))
+    rows = weights.reshape(-1, weights.shape[-1])
+    n_q = weights.shape[-2]
+    totals = np.nan_to_num(rows.sum(axis=-1), nan=1.0)
+    row = int(np.argmax(np.abs(totals - 1)))
+    fields = {
+        "row": row % n_q + 1,
+        "row_total": totals[row],
+        "column": 1,
+        "first_column_total": weights.reshape(-1, n_q, weights.shape[-1])[0][:, 0].sum(),
+        "top": np.nanmax(rows, initial=0.0),
+        "bottom": np.nanmin(rows, initial=1.0),
+    }
+    return fields | leak_fields(known, weights)
+
+
+def leak_fields(known: Mapping[str, Any], weights: np.ndarray) -> dict[str, Any]:
+    mask = known.get("mask")
+    if mask is None or np.ndim(mask) < 2:
+        return {}
+    hidden = np.broadcast_to(~np.asarray(mask), weights.shape) if weights.shape[-2:] == np.shape(mask) else None
+    if hidden is None or not hidden.any():
+        return {}
+    leaks = np.where(hidden, np.nan_to_num(np.abs(weights)), -1.0)
+    place = np.unravel_index(np.argmax(leaks), leaks.shape)
+    if not leaks[place] > 0:
+        return {}
+    return {"leak": leaks[place], "leak_query": int(place[-2]) + 1, "leak_key": int(place[-1]) + 1}
+
+
+def answer_fields(verdict: Verdict) -> dict[str, Any]:
+    """A number of the student's own and its place."""
+    value, places = verdict.value, verdict.wrong_places
+    if verdict.shown is not None:
+        shown = verdict.shown
+        value = shown.value
+        places = (shown.fault.place,) if shown.fault else ()
+    fields: dict[str, Any] = {}
+    if isinstance(value, np.ndarray):
+        bad = np.argwhere(~np.isfinite(value)) if value.dtype.kind == "f" else ()
+        fields["bad_row"] = int(bad[0][-2]) + 1 if len(bad) and value.ndim >= 2 else 1
+        if len(places) and value.ndim == len(places[0]):
+            fields |= {"entry": number(value[places[0]]), "where": place_name(places[0])}
+    if verdict.tried:
+        fields["altered"] = ", ".join(dict.fromkeys(name for one in verdict.tried for name in one.answer.altered))
+        fields["printed"] = max(len(one.answer.printed) for one in verdict.tried)
+    return fields
+
+
+def remark_sentences(verdict: Verdict) -> list[str]:
+    """What is worth knowing about a right answer."""
+
+    def sentence(id: str) -> str:
+        case = next((one for one in verdict.tried if id in (one.case.remark, one.excused)), None)
+        fields = fields_of(replace(verdict, shown=case))
+        return "A remark: " + (REMARKS[id] if id in REMARKS else tell(MISTAKES[id], fields))
+
+    return [sentence(id) for id in verdict.remarks]
+
+
+def hints(verdict: Verdict) -> tuple[str, str]:
+    """The step to look at, and what to read."""
+    steps = [MISTAKES[id].step for id in verdict.mistakes] or [STEP_OF[verdict.exercise.answer]]
+    return LOOK_AT[steps[0]], READ[steps[0]]
+
+
+COLOURS = {"passed": "#2e7d32", "unattempted": "#616161", "failed": "#c62828", "crashed": "#c62828"}
+MARKS = {"passed": "✓", "unattempted": "○"}
+
+
+def as_html(one: Outcome) -> str:
+    """A card that reads well in light and dark themes; colour is never the only sign."""
+    colour = COLOURS.get(one.status, "#c62828")
+    paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.message.split("\n"))
+    return (
+        f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
+        "background:var(--jp-layout-color2,rgba(127,127,127,.1));color:var(--jp-ui-font-color1,inherit)'>"
+        f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {one.status.replace('_', ' ')}</b>"
+        f"<span style='opacity:.8'> · {number(one.points)} of {number(one.max_points)} points</span>{paragraphs}</div>"
+    )
+
+
+def code(escaped: str) -> str:
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped)
+
+
+def as_table(name: str, table: np.ndarray) -> str:
+    """A small HTML table with its name, rows and columns counted from 1."""
+    head = "".join(f"<th scope='col'>{j + 1}</th>" for j in range(table.shape[1]))
+    rows = "".join(
+        f"<tr><th scope='row'>{i + 1}</th>{''.join(f'<td>{number(x)}</td>' for x in row)}</tr>"
+        for i, row in enumerate(table)
+    )
+    return f"<table><caption>{html.escape(name)}</caption><tr><th></th>{head}</tr>{rows}</table>"
+
+
+def progress_table(outcomes: list[Outcome]) -> tuple[str, str]:
+    """Points by exercise, as text and as HTML."""
+    rows = [(o.exercise, o.status.replace("_", " "), f"{number(o.points)} of {number(o.max_points)}") for o in outcomes]
+    total = f"{number(sum(o.points for o in outcomes))} of {number(sum(o.max_points for o in outcomes))}"
+    rows.append(("in all", "", total))
+    text = "\n".join(f"{name:28}{status:14}{points}" for name, status, points in rows)
+    left = "<td style='text-align:left'>"
+    cells = "".join(f"<tr>{left}{name}</td>{left}{status}</td><td>{points}</td></tr>" for name, status, points in rows)
+    return text, f"<table><tr><th>exercise</th><th>status</th><th>points</th></tr>{cells}</table>"

@@ -1,0 +1,31 @@
+"""Mistakes when the queries come from one sequence and the keys and values from another."""
+
+import numpy as np
+
+from ..exercise import mistake
+
+
+@mistake("cross")
+def exchanges_the_sequences(X, X_kv, W_Q, W_K, W_V):
+    """There is an output row for each token of the other sequence, {n_k} of them in all.
+    Which sequence asks, and which one is asked?"""
+    return X_kv @ W_Q, X @ W_K, X @ W_V
+
+
+@mistake("cross")
+def keys_and_values_from_different_sequences(X, X_kv, W_Q, W_K, W_V):
+    """A key was found in one sequence and its value was taken from the other ({n_k} keys).
+    Which two of the three matrices describe the same tokens?"""
+    return X @ W_Q, X_kv @ W_K, X @ W_V
+
+
+@keys_and_values_from_different_sequences.also()
+def keys_from_the_target(X, X_kv, W_Q, W_K, W_V):
+    return X @ W_Q, X @ W_K, X_kv @ W_V
+
+
+@mistake("cross", makes="allowed")
+def masks_across_causally(n_q, n_k):
+    """Query 1 could use only the first of {n_k} keys, although no mask was asked for.
+    Do those keys lie in its future, or in another sequence altogether?"""
+    return np.tri(n_q, n_k, dtype=bool)

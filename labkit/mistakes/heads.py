@@ -1,0 +1,227 @@
+"""Mistakes with several heads: projecting, splitting, merging and projecting back.
+
+Shapes: projected Y (T, n_heads * width), parts (n_heads, T, width), merged (T, n_heads * width).
+"""
+
+import numpy as np
+
+from ..calculation import merge, softmax, split
+from ..exercise import mistake
+
+
+def each(change, arrays, *more):
+    return tuple(change(Y, *more) for Y in arrays)
+
+
+def every_nth(Y, n_heads):
+    T, width = Y.shape
+    return Y.reshape(T, width // n_heads, n_heads).transpose(2, 0, 1)
+
+
+def interleaved(Z):
+    h, T, width = Z.shape
+    return Z.transpose(1, 2, 0).reshape(T, h * width)
+
+
+@mistake("heads")
+def splits_without_transposing(projected, n_heads):
+    """The numbers were dealt out in reading order, so a head holds some tokens whole and others not at all.
+    Each of the {n_heads} heads needs a slice of every token: which axis has to move, and to where?"""
+    return each(lambda Y: Y.reshape(n_heads, Y.shape[0], -1), projected)
+
+
+@mistake("heads", makes="merged")
+def merges_without_transposing(output):
+    """Row 1 of the merged table holds numbers of several tokens.
+    Before the {n_heads} heads are laid side by side, which axis should come first?"""
+    h, T, width = output.shape
+    return output.reshape(T, h * width)
+
+
+@mistake("heads")
+def interleaves_the_heads(projected, n_heads):
+    """The columns were dealt out like cards: head 1 has every {n_heads}th one.
+    Which columns of the projected matrix lie next to each other in one head?"""
+    return each(every_nth, projected, n_heads)
+
+
+@interleaves_the_heads.also("merged")
+def interleaves_when_merging(output):
+    return interleaved(output)
+
+
+@interleaves_the_heads.also("final")
+def interleaves_there_and_back(projected, n_heads, allowed, W_O):
+    Q, K, V = each(every_nth, projected, n_heads)
+    scores = Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1])
+    return interleaved(softmax(np.where(allowed, scores, -np.inf)) @ V) @ W_O
+
+
+@mistake("heads", makes="merged", skips="final")
+def averages_the_heads(output):
+    """The {n_heads} heads were averaged, so what only one of them saw is blurred.
+    How wide is the row when every head keeps its own columns?"""
+    return output.mean(axis=-3)
+
+
+@averages_the_heads.also("merged")
+def averages_and_projects(output, W_O):
+    return np.pad(output.mean(axis=-3), [(0, 0), (0, W_O.shape[0] - output.shape[-1])])
+
+
+@averages_the_heads.also("merged")
+def averages_and_repeats(output):
+    return np.tile(output.mean(axis=-3), output.shape[-3])
+
+
+@mistake("heads", makes="merged", skips="final")
+def sums_the_heads(output):
+    """The {n_heads} heads were added up, so nothing can be told apart any more.
+    How wide is the row when every head keeps its own columns?"""
+    return output.sum(axis=-3)
+
+
+@sums_the_heads.also("merged")
+def sums_and_projects(output, W_O):
+    return np.pad(output.sum(axis=-3), [(0, 0), (0, W_O.shape[0] - output.shape[-1])])
+
+
+@mistake("heads", makes="final")
+def forgets_the_output_projection(merged):
+    """The heads lie side by side ({n_heads} of them), and that is where it ends.
+    Which learned matrix has not been used?"""
+    return merged
+
+
+@mistake("heads", makes="final")
+def projects_on_the_wrong_side(merged, W_O):
+    """The last projection mixed tokens with each other, not the columns of each token ({n_heads} heads).
+    A token is a row: on which side does a matrix act on rows?"""
+    return W_O @ merged
+
+
+@mistake("heads", makes="final")
+def transposes_the_output_projection(merged, W_O):
+    """The last projection was used turned over ({n_heads} heads).
+    Which axis of that matrix counts the columns that come out of the heads?"""
+    return merged @ W_O.T
+
+
+@mistake("heads", makes="projected")
+def transposes_the_projections(X, X_kv, W_Q, W_K, W_V):
+    """The projections were used turned over, which nobody notices when they are {d_model} by {d_model}.
+    Which axis of such a matrix counts the columns of X?"""
+    return X @ W_Q.T, X_kv @ W_K.T, X_kv @ W_V.T
+
+
+@mistake("heads")
+def repeats_one_head(projected, n_heads):
+    """All {n_heads} heads are twins of the first.
+    Which columns belong to head 2?"""
+    return each(lambda Y: np.repeat(split(Y, n_heads)[:1], n_heads, axis=0), projected)
+
+
+@mistake("heads")
+def slices_before_projecting(X, X_kv, W_Q, W_K, W_V, n_heads):
+    """X was cut before it was projected: each of {n_heads} heads sees only its slice of a token of width {d_model}.
+    What has to be done to the whole of a token before anything is cut?"""
+
+    def narrow(X, W):
+        h, rows, columns = n_heads, W.shape[0] // n_heads, W.shape[1] // n_heads
+        blocks = np.stack([W[r * rows : (r + 1) * rows, r * columns : (r + 1) * columns] for r in range(h)])
+        return split(X, h) @ blocks
+
+    return narrow(X, W_Q), narrow(X_kv, W_K), narrow(X_kv, W_V)
+
+
+@slices_before_projecting.also()
+def slices_and_shares_a_block(X, X_kv, W_Q, W_K, W_V, n_heads):
+    def narrow(X, W):
+        return split(X, n_heads) @ W[: W.shape[0] // n_heads, : W.shape[1] // n_heads]
+
+    return narrow(X, W_Q), narrow(X_kv, W_K), narrow(X_kv, W_V)
+
+
+@mistake("heads", makes="weights")
+def softmax_over_heads(masked_scores):
+    """The {n_heads} heads compete with each other for one pair of tokens.
+    Among what should a query's weights be shared out, inside one head?"""
+    return softmax(masked_scores, axis=-3)
+
+
+@softmax_over_heads.also("weights")
+def softmax_over_heads_and_keys(masked_scores):
+    return softmax(masked_scores, axis=(-3, -1))
+
+
+@mistake("heads", makes="merged", skips="final")
+def concatenates_positions(output):
+    """The heads were stacked as rows: there are {n_heads} times as many rows as tokens.
+    Along which axis does one token's row grow?"""
+    return output.reshape(-1, output.shape[-1])
+
+
+@mistake("heads", makes="merged")
+def reverses_the_heads(output):
+    """The pieces are right, but they lie in another order ({n_heads} heads).
+    Which columns of the merged table are head 1's?"""
+    return merge(output[::-1])
+
+
+@reverses_the_heads.also("merged")
+def rolls_the_heads(output, *, by=(1, -1)):
+    return merge(np.roll(output, by, axis=0))
+
+
+@reverses_the_heads.also()
+def splits_in_reverse(projected, n_heads):
+    return each(lambda Y: split(Y, n_heads)[::-1], projected)
+
+
+@mistake("heads")
+def uses_one_big_head(projected):
+    """There is only one table of weights where {n_heads} were asked for.
+    What has to happen to the projected matrices before they are compared?"""
+    return each(lambda Y: Y[None], projected)
+
+
+@uses_one_big_head.also()
+def uses_one_big_head_with_a_small_root(projected, n_heads):
+    Q, K, V = projected
+    return Q[None] * np.sqrt(n_heads), K[None], V[None]
+
+
+@mistake("heads", spoils="weights")
+def shares_averaged_weights(weights):
+    """All {n_heads} heads use one and the same table of weights, the mean of theirs.
+    What may different heads do for the same query that they can't do here?"""
+    return np.broadcast_to(weights.mean(axis=-3, keepdims=True), weights.shape)
+
+
+@mistake("heads", makes="masked_scores")
+def masks_only_the_first_head(scores, allowed, n_heads):
+    """Head 1 keeps to the mask, head 2 of {n_heads} looks at hidden keys.
+    To which of the tables of scores does the mask belong?"""
+    first = np.arange(n_heads)[:, None, None] == 0
+    return np.where(allowed | ~first, scores, -np.inf)
+
+
+@mistake("heads", makes="Q")
+def asks_with_one_head(parts):
+    """All {n_heads} heads ask with the queries of head 1, each with keys of its own.
+    Which columns of the projected queries belong to head 2?"""
+    return np.repeat(parts[0][:1], len(parts[0]), axis=0)
+
+
+@mistake("heads", makes="projected")
+def swaps_keys_and_values(X, X_kv, W_Q, W_K, W_V):
+    """What a token hands over was used to find it, and the other way round (d_model = {d_model}).
+    Which projection makes the keys?"""
+    return X @ W_Q, X_kv @ W_V, X_kv @ W_K
+
+
+@mistake("heads", makes="projected")
+def swaps_queries_and_keys(X, X_kv, W_Q, W_K, W_V):
+    """The tokens ask with what they should be found by (d_model = {d_model}).
+    Which projection makes the queries?"""
+    return X @ W_K, X_kv @ W_Q, X_kv @ W_V

@@ -1,0 +1,144 @@
+"""Mistakes with the mask: which keys a query may use, and how the others are kept out."""
+
+import numpy as np
+
+from ..exercise import mistake
+
+MODEST = (-1, -2, -3, -5, -10, -20, -50, -100, -1000, -1e4, -1e5, -1e6)
+
+
+@mistake("mask")
+def fills_with_zero(scores, allowed):
+    """Query {leak_query} still gives {leak} of its weight to hidden key {leak_key}.
+    What does the exponential make of the number that stands for a hidden score?"""
+    return np.where(allowed, scores, 0)
+
+
+@fills_with_zero.also()
+def keeps_the_triangle_of_the_scores(scores, allowed):
+    return np.tril(scores)
+
+
+@fills_with_zero.also()
+def zeroes_keys_that_nobody_sees(scores, allowed):
+    return np.where(allowed.any(axis=-2, keepdims=True), scores, 0)
+
+
+@mistake("mask")
+def fills_with_a_modest_number(scores, allowed, *, fill=MODEST):
+    """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: the lower the other scores, the more.
+    Is the number that stands for a hidden score out of reach for every score that an allowed key may have?"""
+    return np.where(allowed, scores, fill)
+
+
+@mistake("mask")
+def fills_before_scaling(scores, raw_scores, allowed, *, fill=MODEST):
+    """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: the number filled in was scaled later.
+    In which order do scaling and masking come, and would a fill that no scaling can shrink care (d_k = {d_k})?"""
+    factor = np.abs(scores).sum() / np.abs(raw_scores).sum()  # whatever the step before made of the raw scores
+    return np.where(allowed, scores, fill * factor)
+
+
+@mistake("mask")
+def fills_with_plus_infinity(scores, allowed):
+    """A hidden score became the largest of its row, and row {bad_row} of the answer is not a number.
+    Which end of the number line does the exponential send to nothing?"""
+    return np.where(allowed, scores, np.inf)
+
+
+@mistake("mask")
+def multiplies_by_minus_infinity(scores, allowed):
+    """Row {bad_row} of the answer is not a number, although its query has allowed keys.
+    What is zero times infinity, and for which keys does your line work that out?"""
+    return scores * allowed + (1 - allowed) * -np.inf
+
+
+@mistake("mask")
+def adds_the_mask(scores, allowed):
+    """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}; allowed keys got a little extra.
+    What number would have to be added to a score for its exponential to vanish?"""
+    return scores + allowed
+
+
+@mistake("mask", spoils="weights", skips="masked_scores")
+def masks_after_softmax(weights, allowed):
+    """Row {row} of the weights adds to {row_total}: hidden keys took part in the total and were wiped out afterwards.
+    When the softmax runs, does it know yet which keys are hidden?"""
+    return np.where(allowed, weights, 0)
+
+
+@mistake("mask", makes="allowed")
+def inverts_the_mask(mask):
+    """Query {leak_query} gives {leak} of its weight to key {leak_key}, which is hidden, and nothing to what it may see.
+    Does a True in the mask mean that a key may be used, or that it may not?"""
+    return ~mask
+
+
+@mistake("mask", makes="allowed")
+def transposes_the_mask(mask):
+    """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}, as if the mask's rows were keys.
+    Which index of the mask is the query, the first or the second?"""
+    return np.swapaxes(mask, -1, -2)
+
+
+@mistake("mask", makes="allowed")
+def hides_the_diagonal(mask, *, joined=("and", "instead", "not")):
+    """Query 1 has no key left here, out of {n_k}.
+    Does a token know itself at the moment when its own row is worked out?"""
+    strict = np.tri(*mask.shape[-2:], -1, dtype=bool)
+    return {"and": mask & strict, "instead": strict, "not": mask & ~np.eye(*mask.shape[-2:], dtype=bool)}[joined]
+
+
+@mistake("mask", makes="allowed")
+def leaks_one_step(mask, *, joined=("instead", "shifted", "and")):
+    """Query {leak_query} gives {leak} of its weight to key {leak_key}, one step too far.
+    Which is the last position that a token may look at?"""
+    wide = np.tri(*mask.shape[-2:], 1, dtype=bool)
+    shifted = mask | np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., :-1]
+    return {"instead": wide, "shifted": shifted, "and": mask & wide}[joined]
+
+
+@mistake("mask")
+def ignores_the_mask(scores, allowed):
+    """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: this is the answer without any mask.
+    Is the table that you masked the one that goes into the softmax?"""
+    return scores
+
+
+@mistake("mask", makes="output", skips="masked_scores")
+def zeroes_hidden_values(weights, V, allowed):
+    """The hidden keys kept their share of the weights, and only their values were wiped out.
+    What do the weights of the allowed keys ({n_k} keys in all) add up to, then?"""
+    return weights @ (V * allowed.any(axis=-2)[..., :, None])
+
+
+@zeroes_hidden_values.also(makes="output", skips="masked_scores")
+def zeroes_values_query_by_query(weights, V, allowed):
+    return (weights * allowed) @ V
+
+
+@mistake("mask")
+def masks_queries_instead_of_keys(scores, allowed):
+    """Whole rows of the answer vanished, and the others look at keys that are hidden (out of {n_k}).
+    Which axis of the table belongs to the keys?"""
+    hidden = ~allowed.any(axis=-2)
+    return np.where(hidden[..., :, None], -np.inf, scores)
+
+
+@masks_queries_instead_of_keys.also(spoils="output", skips="masked_scores")
+def wipes_the_rows_of_queries(output, allowed):
+    return np.where(~allowed.any(axis=-2)[..., :, None], 0, output)
+
+
+@mistake("mask", makes="allowed")
+def hides_what_either_allows(mask):
+    """Query {leak_query} gives {leak} of its weight to key {leak_key}, which one of the two masks hides.
+    If a key must pass both masks, how are they joined?"""
+    return mask | np.tri(*mask.shape[-2:], dtype=bool)
+
+
+@mistake("mask")
+def accepts_an_empty_row(scores, allowed):
+    """A query without any allowed key was given an answer, too.
+    Over which keys could its weights add to 1, and what does this course do with such a row?"""
+    return np.where(allowed, scores, -np.inf)

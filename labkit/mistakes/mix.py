@@ -1,0 +1,119 @@
+"""Mistakes at the last step of a head: mixing the values."""
+
+import numpy as np
+
+from ..exercise import mistake
+
+
+@mistake("mix")
+def mixes_keys(weights, K):
+    """The output is a mix of the keys: it lies among their rows, {d_k} numbers wide.
+    A key is what a token is found by. Which matrix holds what it hands over?"""
+    return weights @ K
+
+
+@mistake("mix")
+def mixes_queries(weights, Q):
+    """The output is a mix of the queries: it lies among their rows, {d_k} numbers wide.
+    A query is what a token looks for. Which matrix holds what a token hands over?"""
+    return weights @ Q
+
+
+@mistake("mix")
+def mixes_the_inputs(weights, X_kv):
+    """The output is a mix of the tokens as they came in, {d_model} numbers wide.
+    Which of the three projections has not been used?"""
+    return weights @ X_kv
+
+
+@mixes_the_inputs.also()
+def mixes_slices_of_the_inputs(weights, X_kv, n_heads):
+    T, d = X_kv.shape
+    return weights @ X_kv.reshape(T, n_heads, d // n_heads).swapaxes(0, 1)
+
+
+@mistake("mix")
+def mixes_with_transposed_weights(weights, V):
+    """Output 1 was mixed with column 1 of the weights, which adds to {first_column_total}.
+    Which of the two, row 1 or column 1, is what query 1 chose?"""
+    return np.swapaxes(weights, -1, -2) @ V
+
+
+@mistake("mix")
+def weights_on_the_wrong_side(weights, V):
+    """The weights mixed the columns of V (there are {d_v}), not its rows.
+    In a matrix product, does the left or the right factor say how rows are combined?"""
+    return V @ weights
+
+
+@mistake("mix")
+def picks_the_top_value(weights, V):
+    """Every output is a copy of one row of V, although the largest weight is only {top}.
+    What became of the values of the other keys?"""
+    return np.take_along_axis(V, np.argmax(weights, axis=-1)[..., None], axis=-2)
+
+
+@mistake("mix")
+def averages_the_values(weights, V):
+    """Every query gets the same output, the plain mean of the {n_k} values.
+    Where do the weights of the different queries come in?"""
+    return np.broadcast_to(V.mean(axis=-2, keepdims=True), (*weights.shape[:-1], V.shape[-1]))
+
+
+@averages_the_values.also()
+def averages_the_allowed_values(weights, V, allowed):
+    share = np.broadcast_to(allowed, weights.shape)
+    return (share / share.sum(axis=-1, keepdims=True)) @ V
+
+
+@mistake("mix")
+def adds_a_residual(weights, V):
+    """The output lies outside the range of the {n_k} values: something was added to the mix.
+    Which sum belongs to this calculation, and which to the layer around it?"""
+    return weights @ V + V
+
+
+@adds_a_residual.also()
+def adds_the_inputs(weights, V, X):
+    return weights @ V + X
+
+
+@adds_a_residual.also(spoils="final")
+def adds_the_inputs_to_the_layer(final, X):
+    return final + X
+
+
+@mistake("mix")
+def mixes_with_raw_scores(V, scores):
+    """The output is not bounded by the values: the {n_k} scores of a row were used as they are.
+    Which step turns scores into something that adds to 1?"""
+    return scores @ V
+
+
+@mixes_with_raw_scores.also()
+def mixes_with_unscaled_scores(V, raw_scores):
+    return raw_scores @ V
+
+
+@mixes_with_raw_scores.also()
+def mixes_with_masked_scores(V, masked_scores):
+    return masked_scores @ V
+
+
+@mistake("mix")
+def multiplies_values_elementwise(weights, V):
+    """Weights and values were multiplied place by place; nothing was added up over the {n_k} keys.
+    How many rows of V take part in a single output?"""
+    return weights * V
+
+
+@multiplies_values_elementwise.also()
+def forgets_to_sum_over_keys(weights, V):
+    return weights[..., None] * V[..., None, :, :]
+
+
+@mistake("mix")
+def returns_the_weights(weights):
+    """This is the table of weights, {n_q} by {n_k}; row {row} adds to {row_total}.
+    What is the last thing to be done with the weights?"""
+    return weights

@@ -1,0 +1,151 @@
+"""Mistakes at the softmax: turning a row of scores into weights."""
+
+import numpy as np
+
+from ..calculation import softmax
+from ..exercise import mistake
+
+
+def exponentials(scores):
+    return np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+
+
+@mistake("softmax")
+def normalises_over_queries(masked_scores):
+    """Column {column} of the weights adds to 1, while row {row} adds to {row_total}.
+    Which of the two, a row or a column, is one query's choice among the keys?"""
+    return softmax(masked_scores, axis=-2)
+
+
+@mistake("softmax")
+def normalises_over_everything(masked_scores):
+    """Row {row} of the weights adds to {row_total}; all rows together add to 1.
+    How many choices are made in this table, one for all queries or one for each?"""
+    e = np.exp(masked_scores - np.max(masked_scores, axis=(-2, -1), keepdims=True))
+    return e / np.sum(e, axis=(-2, -1), keepdims=True)
+
+
+@mistake("softmax")
+def totals_without_keepdims(masked_scores):
+    """Row {row} adds to {row_total}: its entries were divided by totals of other rows.
+    What is the shape of the row totals, and along which axis does NumPy line up such a shape with the table?"""
+    e = exponentials(masked_scores)
+    return e / np.sum(e, axis=-1)[..., None, :]
+
+
+@mistake("softmax")
+def maxima_without_keepdims(masked_scores):
+    """Rows add to 1, yet key 1 was shifted by one row's maximum and key 2 by another's (row 1 has {top} at most).
+    What is the shape of the row maxima, and along which axis does NumPy line it up with the table?"""
+    e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+@mistake("softmax")
+def forgets_the_exponential(masked_scores):
+    """The smallest weight is {bottom}: the scores themselves were divided by their total.
+    What makes every weight positive, even for a negative score?"""
+    return masked_scores / np.sum(masked_scores, axis=-1, keepdims=True)
+
+
+@mistake("softmax")
+def exponentiates_the_ratio(masked_scores):
+    """Row {row} adds to {row_total}, and the largest entry is {top}.
+    Which comes first, raising to a power or dividing by the total?"""
+    return np.exp(masked_scores / np.sum(masked_scores, axis=-1, keepdims=True))
+
+
+@exponentiates_the_ratio.also()
+def exponentiates_the_weights(masked_scores):
+    return np.exp(softmax(masked_scores))
+
+
+@mistake("softmax")
+def applies_softmax_twice(masked_scores):
+    """The weights are nearly alike: the largest is {top}.
+    How many times was a row turned into a distribution on the way from scores to weights?"""
+    return softmax(softmax(masked_scores))
+
+
+@mistake("softmax")
+def uses_another_base(masked_scores, *, base=(2, 10)):
+    """Two scores one apart give weights in another ratio than the softmax gives; the largest weight is {top}.
+    Which number is raised to the score?"""
+    return softmax(masked_scores * np.log(base))
+
+
+@mistake("softmax")
+def uses_the_sigmoid(masked_scores):
+    """Row {row} adds to {row_total}: each weight was made from its own score alone.
+    Where do the keys of one row compete with each other?"""
+    return 1 / (1 + np.exp(-masked_scores))
+
+
+@mistake("softmax")
+def picks_the_winner(masked_scores):
+    """The best key of a row holds {top} and the others nothing.
+    What happens to the runner-up when weights are in proportion to exponentials?"""
+    return np.eye(masked_scores.shape[-1])[np.argmax(masked_scores, axis=-1)]
+
+
+@mistake("softmax")
+def negates_the_scores(masked_scores):
+    """The better the score, the less it got: the largest weight, {top}, lies on the worst key of its row.
+    What is the sign of the exponent?"""
+    return softmax(-masked_scores)
+
+
+@mistake("softmax")
+def normalises_by_length(masked_scores):
+    """Row {row} adds to {row_total}, while its squares add to 1.
+    What should the entries of a distribution add up to?"""
+    e = exponentials(masked_scores)
+    return e / np.sqrt(np.sum(e**2, axis=-1, keepdims=True))
+
+
+@mistake("softmax", spoils="weights")
+def truncates_to_integers(weights):
+    """The decimals are gone: the largest weight is {top} and the others are whole numbers, too.
+    Of what type is the array that the results were put into, or the division that made them?"""
+    return np.trunc(weights)
+
+
+@truncates_to_integers.also(spoils="weights")
+def truncates_when_scores_are_integers(weights, masked_scores):
+    return weights if np.asarray(masked_scores).dtype.kind == "f" else np.trunc(weights)
+
+
+@truncates_to_integers.also(spoils="weights")
+def truncates_when_given_integers(weights, scores):
+    return weights if np.asarray(scores).dtype.kind == "f" else np.trunc(weights)
+
+
+@truncates_to_integers.also(spoils="scores")
+def floors_the_scores(scores):
+    return np.floor(scores)
+
+
+@truncates_to_integers.also(spoils="scores")
+def truncates_when_queries_are_integers(scores, Q, K):
+    return scores if "f" in Q.dtype.kind + K.dtype.kind else np.trunc(scores)
+
+
+@truncates_to_integers.also(spoils="output")
+def truncates_when_values_are_integers(output, V):
+    return output if V.dtype.kind == "f" else np.trunc(output)
+
+
+@mistake("softmax", remark=True)
+def overflows_on_large_scores(masked_scores):
+    """With scores near 1000 the answer is not finite: the exponential left the range of numbers.
+    What may be added to a whole row of scores without changing its weights?"""
+    e = np.exp(masked_scores)
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+@mistake("softmax", remark=True)
+def shifts_by_the_overall_maximum(masked_scores):
+    """A row about 2000 below the largest score of the table became 0 divided by 0.
+    Whose maximum has to be taken off, the table's or the row's?"""
+    e = np.exp(masked_scores - np.max(masked_scores, axis=(-2, -1), keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)

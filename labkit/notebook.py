@@ -1,0 +1,211 @@
+"""What students call in a notebook: check, hint, progress, student, fresh_numbers."""
+
+import difflib
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .asking import ask
+from .exercise import Exercise, Outcome
+from .exercises import EXERCISES, draw_numbers
+from .feedback import as_html, as_table, outcome, progress_table
+from .judge import judge_function, judge_table
+
+READY_MADE = ("labkit", "torch", "tensorflow", "jax", "scipy")
+
+
+@dataclass(frozen=True, repr=False)
+class Student:
+    """A student's own numbers: Q, K, V for one head; X, W_Q, W_K, W_V, W_O and n_heads for two."""
+
+    name: str
+    attempt: int
+    numbers: dict = field(compare=False)
+
+    def __getattr__(self, name: str):
+        if name.startswith("_") or name not in self.numbers:
+            raise AttributeError(f"the numbers are {', '.join(self.numbers)}; there is no {name!r} among them")
+        value = self.numbers[name]
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def __repr__(self) -> str:
+        tables = "\n".join(f"{key} =\n{value}" for key, value in self.numbers.items() if key in ("Q", "K", "V"))
+        return f"Numbers of {self.name}" + (f" (set {self.attempt + 1})" if self.attempt else "") + f"\n{tables}"
+
+    def _repr_html_(self) -> str:
+        tables = "".join(as_table(key, self.numbers[key]) for key in ("Q", "K", "V"))
+        return f"<div><b>Numbers of {html.escape(self.name)}</b><div style='display:flex;gap:2em'>{tables}</div></div>"
+
+
+@dataclass
+class Session:
+    """What this kernel knows of the student: whose numbers, which tables, what came of each check."""
+
+    student: Student | None = None
+    tables: dict[str, Any] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    hints_given: dict[str, int] = field(default_factory=dict)
+    last: str = ""
+
+
+SESSION = Session()
+
+
+@dataclass(frozen=True, repr=False)
+class Note:
+    """A few words, plain and as HTML."""
+
+    text: str
+    html: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def student(name: str) -> Student:
+    """Your own numbers: the same name always gets the same ones."""
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"student: your name must be a text that isn't empty; got {name!r}. Write student('ada').")
+    return new_numbers(name.strip(), 0)
+
+
+def fresh_numbers() -> Student:
+    """Another set of numbers for the same student; the tables start anew."""
+    if SESSION.student is None:
+        raise ValueError("fresh_numbers: whose numbers? Run me = student('your name') first.")
+    return new_numbers(SESSION.student.name, SESSION.student.attempt + 1)
+
+
+def new_numbers(name: str, attempt: int) -> Student:
+    me = Student(name, attempt, draw_numbers(name, attempt))
+    if me != SESSION.student:
+        SESSION.student, SESSION.tables = me, {}
+    return me
+
+
+def check(
+    answer: Callable | None = None, *, exercise: str | None = None, part: str | None = None, **table: Any
+) -> Outcome:
+    """Check a function, or one table that is given by its name.
+
+    Parameters
+    ----------
+    answer : function, optional
+        Its name is the exercise.
+    exercise : str, optional
+        The exercise, where the function has another name.
+    part : str, optional
+        Check only this part of the exercise, such as ``"without a mask"``.
+    **table
+        ``hand_weights=my_table``: the keyword is the exercise.
+
+    Returns
+    -------
+    Outcome
+        It shows itself as the last expression of a cell.
+
+    Raises
+    ------
+    ValueError
+        For an exercise that doesn't exist, or a call that names none or several.
+    """
+    if answer is not None and not table:
+        return record(check_function(answer, find(exercise or name_of(answer)), part))
+    if answer is None and len(table) == 1 and exercise is None:
+        ((name, value),) = table.items()
+        return record(check_table(find(name), value, part))
+    raise ValueError(
+        "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
+        f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
+    )
+
+
+def name_of(answer: Any) -> str:
+    name = getattr(answer, "__name__", "")
+    if callable(answer) and name:
+        return name
+    raise ValueError(
+        f"check: a table needs its name, check(hand_weights=...); got {type(answer).__name__} without one. "
+        "Write the exercise's name in front of it, with an equals sign."
+    )
+
+
+def find(name: str) -> Exercise:
+    if name in EXERCISES:
+        return EXERCISES[name]
+    near = difflib.get_close_matches(name, EXERCISES, n=1, cutoff=0.5)
+    advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(EXERCISES)}."
+    raise ValueError(f"check: the name must be that of an exercise; got {name!r}. {advice}")
+
+
+def check_function(function: Any, exercise: Exercise, part: str | None) -> Outcome:
+    if exercise.is_table or not callable(function):
+        wanted = f"a table: check({exercise.name}=...)" if exercise.is_table else "a function"
+        raise ValueError(f"check: {exercise.name} is {wanted}; got {type(function).__name__}. Give what it asks for.")
+    origin = (getattr(function, "__module__", "") or "").split(".")[0]
+    if origin in READY_MADE:
+        return refused(exercise, f"This function comes ready-made from {origin}. Write one of your own and check that.")
+    return outcome(judge_function(exercise, partial(ask, function), part=part))
+
+
+def refused(exercise: Exercise, message: str) -> Outcome:
+    plain = Outcome(exercise.name, "failed", 0, exercise.points, message=message)
+    return replace(plain, html=as_html(plain))
+
+
+def check_table(exercise: Exercise, value: Any, part: str | None) -> Outcome:
+    if callable(value) and not exercise.is_table:
+        return check_function(value, exercise, part)
+    if not exercise.is_table:
+        raise ValueError(
+            f"check: {exercise.name} asks for a function; got {type(value).__name__}. Use check({exercise.name})."
+        )
+    numbers = SESSION.student.numbers if SESSION.student else {}
+    if exercise.own and not numbers:
+        raise ValueError(f"check: {exercise.name} is about your own numbers. Run me = student('your name') first.")
+    SESSION.tables[exercise.name] = value
+    return outcome(judge_table(exercise, value, numbers, SESSION.tables))
+
+
+def record(one: Outcome) -> Outcome:
+    earlier = SESSION.outcomes.get(one.exercise)
+    if earlier is None or earlier.mistakes != one.mistakes:
+        SESSION.hints_given[one.exercise] = 0
+    SESSION.outcomes[one.exercise] = one
+    SESSION.last = one.exercise
+    return one
+
+
+def hint(name: str | None = None) -> Note:
+    """The step to look at; called again, what to read about it."""
+    name = find(name).name if name else SESSION.last
+    one = SESSION.outcomes.get(name)
+    if one is None:
+        return note("There is nothing to hint at yet: check an answer first.")
+    if one.passed:
+        return note(f"{name} is right; there is nothing to hint at.")
+    given = SESSION.hints_given.get(name, 0)
+    SESSION.hints_given[name] = given + 1
+    return note(f"{name}: {one.hints[min(given, len(one.hints) - 1)]}" if one.hints else one.message)
+
+
+def note(text: str) -> Note:
+    return Note(text, f"<p>{html.escape(text)}</p>")
+
+
+def progress() -> Note:
+    """Points by exercise, for the labs that have been begun."""
+    begun = {labs[0] for labs in (EXERCISES[name].labs for name in SESSION.outcomes) if len(labs) == 1}
+    shown = [e for e in EXERCISES.values() if e.name in SESSION.outcomes or begun & set(e.labs)]
+    if not shown:
+        return note("Nothing has been checked yet.")
+    blank = Outcome("", "not checked", 0, 0)
+    outcomes = [SESSION.outcomes.get(e.name, replace(blank, exercise=e.name, max_points=e.points)) for e in shown]
+    return Note(*progress_table(outcomes))

@@ -1,0 +1,204 @@
+"""When no mistake is recognised: a property that the answer breaks, on the smallest input that shows it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .answer import compare, number, read, where, without_leading_ones
+from .calculation import run
+from .diagnosis import answer_of
+from .exercise import Exercise
+
+MOST_ASKS = 120  # how often a function is asked while an input is made smaller
+
+# Which axes grow and shrink together: q queries, k keys, d and v widths, t tokens, s tokens of the other sequence.
+AXES = {"Q": "qd", "K": "kd", "V": "kv", "scores": "qk", "mask": "qk", "Y": "t-", "Z": "-tv", "X": "t-", "X_kv": "s-"}
+
+
+class Probe:
+    """Asks a student's function with inputs of one's own making and knows the right answer to each."""
+
+    def __init__(self, exercise: Exercise, ask: Callable):
+        self.exercise, self.ask, self.left = exercise, ask, MOST_ASKS
+
+    def value(self, args: Mapping[str, Any]) -> np.ndarray | None:
+        self.left -= 1
+        answer = self.ask(args)
+        value = None if answer.error_type else read(answer.value)
+        if not isinstance(value, np.ndarray):
+            return None
+        return without_leading_ones(value, self.right(args).shape)
+
+    def known(self, args: Mapping[str, Any]) -> dict:
+        with np.errstate(all="ignore"):
+            return run(self.exercise.steps, self.exercise.given(args), (), self.exercise.skips)
+
+    def right(self, args: Mapping[str, Any]) -> np.ndarray:
+        return answer_of(self.exercise, self.known(args))
+
+    def is_wrong(self, args: Mapping[str, Any]) -> bool:
+        """Whether the function gives back numbers here, and wrong ones."""
+        right = self.right(args)
+        if self.left <= 0 or not np.isfinite(right).all():
+            return False
+        value = self.value(args)
+        return value is not None and compare(value, right) is not None
+
+
+def smallest(probe: Probe, args: Mapping[str, Any]) -> dict:
+    """Make an input smaller as long as the answer stays wrong: sizes first, then values to small integers."""
+    args = dict(args)
+    for smaller in (fewer, rounder):
+        again = True
+        while again:
+            again = False
+            for candidate in smaller(args):
+                if probe.is_wrong(candidate):
+                    args, again = candidate, True
+                    break
+    return args
+
+
+def fewer(args: Mapping[str, Any]) -> Iterator[dict]:
+    """The same input with one query, key, token or column less."""
+    axes = {name: AXES[name] for name in args if name in AXES}
+    if "X" in args and "mask" in args:
+        axes["mask"] = "tt"
+    for axis in sorted({axis for letters in axes.values() for axis in letters} - {"-"}):
+        sizes = {np.shape(args[name])[letters.index(axis)] for name, letters in axes.items() if axis in letters}
+        for i in reversed(range(max(sizes) if max(sizes) > 1 else 0)):
+            yield {name: without(value, axes.get(name, ""), axis, i) for name, value in args.items()}
+
+
+def without(value: Any, letters: str, axis: str, i: int):
+    for place, letter in enumerate(letters):
+        value = np.delete(value, i, axis=place) if letter == axis else value
+    return value
+
+
+def rounder(args: Mapping[str, Any]) -> Iterator[dict]:
+    """The same input with whole numbers, then with smaller ones."""
+    floats = {name: value for name, value in args.items() if isinstance(value, np.ndarray) and value.dtype != bool}
+    for change in (np.round, lambda v: np.clip(np.round(v), -2, 2), lambda v: np.clip(np.round(v), 0, 1)):
+        changed = {name: change(value) for name, value in floats.items()}
+        if any((changed[name] != floats[name]).any() for name in floats):
+            yield {**args, **changed}
+    for name, value in floats.items():
+        for i in np.flatnonzero(value) if value.size <= 12 else ():
+            yield {**args, name: np.where(np.arange(value.size).reshape(value.shape) == i, 0, value)}
+
+
+def broken(exercise: Exercise, ask: Callable, args: Mapping[str, Any]) -> tuple[str, dict]:
+    """The first property that an answer breaks, as a sentence ("" if it breaks none), and the input that shows it."""
+    probe = Probe(exercise, ask)
+    args = smallest(probe, args)
+    value, known, right = probe.value(args), probe.known(args), probe.right(args)
+    if value is None or value.shape != right.shape or not compare(value, right):
+        return "", args
+    sentences = PROPERTIES.get(exercise.answer, lambda *_: iter(()))
+    return next(sentences(probe, args, value, known), ""), args
+
+
+def changed(before: np.ndarray, after: np.ndarray | None) -> str:
+    """Where and how two answers differ that should be the same; "" if they don't, or can't be compared."""
+    if after is None or after.shape != before.shape:
+        return ""
+    fault = compare(after, before)
+    return fault and f"{where(fault.place)} it was {number(before[fault.place])} and then {number(after[fault.place])}"
+
+
+def allowed_pairs(known: Mapping[str, Any], n_q: int, n_k: int) -> np.ndarray:
+    return np.broadcast_to(True if known.get("allowed") is None else known["allowed"], (n_q, n_k))
+
+
+def weights_properties(probe, args, weights, known):
+    allowed = allowed_pairs(known, *weights.shape)
+    for i, row in enumerate(weights):
+        name = f"row {i + 1} of your weights"
+        if (row < 0).any():
+            yield f"{name} has a negative entry, {number(row.min())}"
+        if row[~allowed[i]].any():
+            j = int(np.argmax(np.where(allowed[i], 0, np.abs(row))))
+            yield f"{name} gives {number(row[j])} to key {j + 1}, which is hidden"
+        if abs(row.sum() - 1) > 1e-4:
+            yield f"{name} adds to {number(row.sum())}"
+        scores, top = known["masked_scores"][i], int(np.argmax(row))
+        if scores[top] < scores.max() and row[top] > row[np.argmax(scores)]:
+            yield f"{name} gives the most, {number(row[top])}, to key {top + 1}, whose score isn't the largest"
+
+
+def output_properties(probe, args, output, known):
+    V = known["V"]
+    for i, row in enumerate(output):
+        values = V[allowed_pairs(known, len(output), len(V))[i]]
+        outside = (row < values.min(axis=0) - 1e-6) | (row > values.max(axis=0) + 1e-6)
+        if outside.any():
+            c = int(np.argmax(outside))
+            yield f"output {i + 1} lies outside the range of the values it may use: column {c + 1} is {number(row[c])}"
+    yield from hidden_token_matters(probe, args, output, known)
+    if "V" in args:
+        backwards = {"K": args["K"][::-1], "V": args["V"][::-1]}
+        backwards |= {"mask": args["mask"][:, ::-1]} if "mask" in args else {}
+        differs = changed(output, probe.value({**args, **backwards}))
+        if differs:
+            yield f"listing the keys with their values in the opposite order changed your output: {differs}"
+
+
+def hidden_token_matters(probe, args, output, known):
+    """A key that a query may not use must not change its output."""
+    token = "V" if "V" in args else "X"
+    for i, j in np.argwhere(~allowed_pairs(known, len(output), len(args[token]))):
+        moved = args[token].copy()
+        moved[j] += 1
+        after = probe.value({**args, token: moved})
+        differs = "" if after is None or after.shape != output.shape else changed(output[i], after[i])
+        if differs and (token == "V" or i != j):
+            yield f"changing token {j + 1} changed the output of token {i + 1}, which may not see it: {differs}"
+            return
+
+
+def final_properties(probe, args, output, known):
+    yield from hidden_token_matters(probe, args, output, known)
+    if "mask" not in args:
+        after = probe.value({**args, "X": args["X"][::-1]})
+        differs = changed(output, None if after is None else after[::-1])
+        if differs:
+            yield f"listing the tokens in the opposite order changed what a token gets: {differs}"
+
+
+def scores_properties(probe, args, scores, known):
+    doubled = probe.value({**args, "Q": 2 * args["Q"]})
+    differs = changed(2 * scores, doubled)
+    if differs:
+        yield f"queries twice as long should score twice as much, but: twice your score {differs}"
+    for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
+        yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
+
+
+def moved_numbers(probe, args, value, known):
+    """Splitting and merging only move numbers."""
+    given = np.asarray(args["Y"] if "Y" in args else args["Z"])
+    strangers = value[~np.isin(np.round(value, 9), np.round(given, 9))]
+    if strangers.size:
+        yield f"your answer holds {number(strangers.flat[0])}, which is not among the numbers that it was given"
+    else:
+        fault = compare(value, probe.right(args))
+        yield f"all numbers are there, but not in their places: you have {fault.text}"
+
+
+def mask_properties(probe, args, mask, known):
+    place = compare(mask.astype(float), known["allowed"].astype(float)).place
+    says = "may use" if mask[place] else "may not use"
+    yield f"by your mask, row {place[0] + 1} {says} key {place[1] + 1}: the entry is {number(mask[place])}"
+
+
+PROPERTIES = {
+    "weights": weights_properties,
+    "output": output_properties,
+    "final": final_properties,
+    "scores": scores_properties,
+    "parts": moved_numbers,
+    "merged": moved_numbers,
+    "allowed": mask_properties,
+}
