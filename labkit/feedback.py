@@ -138,14 +138,14 @@ def seen_in_table(verdict: Verdict) -> list[str]:
 def seen_from_function(exercise, shown: Tried) -> list[str]:
     label, fault = shown.case.label, shown.fault
     if shown.answer.error_type:
-        return [f"Asked with {label}, {raised(shown)}"]
+        return [f"With {label}, {raised(shown)}"]
     if fault.kind in ("type", "nothing"):
-        return [f"Asked with {label}, it {fault.text}; an array of shape {shown.right.shape} is asked for."]
+        return [f"With {label}, it {fault.text}; an array of shape {shown.right.shape} is asked for."]
     if fault.kind == "shape":
-        return [f"Asked with {label}, the answer {fault.text}; {shown.right.shape} is asked for."]
+        return [f"With {label}, the answer {fault.text}; {shown.right.shape} is asked for."]
     if shown.case.raises:
-        return [f"Asked with {label}, it gave back numbers, such as {number(np.ravel(shown.value)[-1])}."]
-    return [f"Asked with {label}, you get {fault.text} of your {WHAT[exercise.answer]}."]
+        return [f"With {label}, it gave back numbers, such as {number(np.ravel(shown.value)[-1])}."]
+    return [f"With {label}, you get {fault.text} of your {WHAT[exercise.answer]}."]
 
 
 def raised(shown: Tried) -> str:

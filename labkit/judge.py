@@ -195,9 +195,18 @@ def search(lineup: Lineup, tried: dict[int, Tried]) -> list[Suspect]:
 
 
 def most_telling(bad) -> Tried:
-    """The case to show: numbers before shapes before errors, ordinary before extreme, small before large."""
+    """The case to show: ordinary before extreme, numbers before shapes before errors, several rows before one, small.
+
+    For an error the first input is shown, whose sizes all differ.
+    """
     kinds = ("values", "finite", "shape", "numbers", "type", "nothing", "raised")
-    return min(bad, key=lambda one: (one.case.extreme, kinds.index(one.fault.kind), one.right.size))
+
+    def rank(one: Tried):
+        odd = one.case.raises, one.case.extreme
+        size = 0 if one.fault.kind == "raised" else one.right.size
+        return *odd, kinds.index(one.fault.kind), size > 0 and 1 in one.right.shape, size
+
+    return min(bad, key=rank)
 
 
 def at_sight(bad) -> str:

@@ -32,7 +32,7 @@ def layer(rng, T, d, h, mask=None, d_out=None):
     label = f"{T} tokens, d_model = {d}, {h} heads"
     if mask is None:
         return Case(label, args, WITHOUT)
-    return Case(label + ", masked", {**args, "mask": mask}, WITH)
+    return Case(label + " and a mask", {**args, "mask": mask}, WITH)
 
 
 def layer_cases(rng):

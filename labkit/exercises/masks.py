@@ -25,7 +25,7 @@ def masked_cases(rng):
         case("nothing hidden", rng.normal(size=(2, 3)), np.ones((2, 3), dtype=bool)),
         case("allowed scores near -300", low, visible, extreme=True),
         case("allowed scores near -3000000", low * 1e4, visible, extreme=True),
-        case("row 2 has no allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
+        case("a row 2 without any allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
         case("scores near 1000", 1000 + rng.normal(size=(3, 3)), causal(3), remark="overflows_on_large_scores"),
     ]
 

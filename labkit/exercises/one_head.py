@@ -32,7 +32,7 @@ def padded(n_q, n_k, hidden):
 def plain_cases(rng):
     shapes = ((5, 7, 3, 2), (4, 4, 3, 2), (4, 4, 4, 4), (3, 1, 2, 4), (1, 4, 3, 2))
     yield from (Case(sizes(*shape), tables(rng, *shape), WITHOUT) for shape in shapes)
-    yield Case("whole numbers, " + sizes(4, 4, 4, 4), tables(rng, 4, 4, 4, 4, whole=True), WITHOUT)
+    yield Case("whole numbers in " + sizes(4, 4, 4, 4), tables(rng, 4, 4, 4, 4, whole=True), WITHOUT)
 
 
 def sizes(n_q, n_k, d_k, d_v):
@@ -46,14 +46,14 @@ def masked_cases(rng):
         ((4, 4, 4, 4), padded(4, 4, 1)),
         ((4, 4, 4, 4), causal(4)),
     ):
-        yield Case(sizes(*shape) + ", masked", {**tables(rng, *shape), "mask": mask}, WITH)
+        yield Case(sizes(*shape) + " and a mask", {**tables(rng, *shape), "mask": mask}, WITH)
     whole = tables(rng, 4, 4, 4, 4, whole=True)
-    yield Case("whole numbers, " + sizes(4, 4, 4, 4) + ", masked", {**whole, "mask": causal(4)}, WITH)
+    yield Case("whole numbers in " + sizes(4, 4, 4, 4) + " and a mask", {**whole, "mask": causal(4)}, WITH)
     loud = {**tables(rng, 3, 4, 3, 2), "mask": padded(3, 4, 2)}
     loud["V"][2:] = 1e9
     yield Case("enormous values at hidden keys", loud, WITH, extreme=True)
     for d_k, depth in DEPTHS:
-        yield Case(f"allowed scores near {depth:g}, d_k = {d_k}", low(d_k, depth), WITH, extreme=True)
+        yield Case(f"allowed scores near {depth:g} (d_k = {d_k})", low(d_k, depth), WITH, extreme=True)
 
 
 # Each depth lies between two usual numbers for a hidden score, before or after scaling.
@@ -134,7 +134,7 @@ ATTENTION = Exercise(
 def cross_cases(rng):
     def one(n_q, n_k, d, d_k, d_v):
         shapes = {"X": (n_q, d), "X_kv": (n_k, d), "W_Q": (d, d_k), "W_K": (d, d_k), "W_V": (d, d_v)}
-        label = f"{n_q} tokens ask {n_k} others, d_model = {d}, d_k = {d_k}, d_v = {d_v}"
+        label = f"{n_q} tokens asking {n_k} others, d_model = {d}, d_k = {d_k}, d_v = {d_v}"
         return Case(label, {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()})
 
     return [one(5, 7, 4, 3, 2), one(4, 4, 4, 4, 4), one(4, 4, 5, 3, 2), one(2, 3, 4, 3, 4)]

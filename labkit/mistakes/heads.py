@@ -40,7 +40,7 @@ def merges_without_transposing(output):
 
 @mistake("heads")
 def interleaves_the_heads(projected, n_heads):
-    """The columns were dealt out like cards: head 1 has every {n_heads}th one.
+    """The columns were dealt out like cards, one to each of the {n_heads} heads in turn.
     Which columns of the projected matrix lie next to each other in one head?"""
     return each(every_nth, projected, n_heads)
 

@@ -48,7 +48,7 @@ def weights_on_the_wrong_side(weights, V):
 
 @mistake("mix")
 def picks_the_top_value(weights, V):
-    """Every output is a copy of one row of V, although the largest weight is only {top}.
+    """Every output is a copy of one of the {n_k} rows of V.
     What became of the values of the other keys?"""
     return np.take_along_axis(V, np.argmax(weights, axis=-1)[..., None], axis=-2)
 

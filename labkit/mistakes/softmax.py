@@ -105,7 +105,7 @@ def normalises_by_length(masked_scores):
 
 @mistake("softmax", spoils="weights")
 def truncates_to_integers(weights):
-    """The decimals are gone: the largest weight is {top} and the others are whole numbers, too.
+    """Decimals were cut off on the way; the largest weight is {top}.
     Of what type is the array that the results were put into, or the division that made them?"""
     return np.trunc(weights)
 
