@@ -1,0 +1,50 @@
+# make lab    sets everything up and opens the labs in JupyterLab
+# make test   sets everything up and runs every check there is
+#
+# Another Python:            make test PYTHON=python3.12 VENV=.venv-3.12
+# Flags for JupyterLab:      make lab LAB_FLAGS="--no-browser --port 8899"
+
+PYTHON ?= python3
+VENV ?= .venv
+LAB_FLAGS ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# Not under xdist, where kernels get lost.
+NBVAL := $(BIN)/python -m pytest --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
+
+.PHONY: lab test build requirements
+
+lab: $(INSTALLED)
+	$(BIN)/python -m jupyterlab notebooks $(LAB_FLAGS)
+
+test: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/python -m pytest
+	$(BIN)/python -m labkit build --check
+	$(NBVAL) --nbval solutions
+	$(NBVAL) --nbval-lax notebooks
+
+build: $(INSTALLED)
+	$(BIN)/python -m labkit build
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("The labs need Python 3.11 or newer; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.12" % sys.version_info[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing the packages into $(VENV). This takes a few minutes, once."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+# Pins for every Python at once, and labkit itself from this folder.
+requirements: $(BIN)/uv
+	echo "# Pinned for every Python from 3.11 on. Compiled from pyproject.toml: make requirements" > requirements.new
+	$(BIN)/uv --quiet pip compile --universal --python-version 3.11 --extra test --no-header --no-annotate pyproject.toml >> requirements.new
+	echo "-e ." >> requirements.new
+	mv requirements.new requirements.txt
+
+$(BIN)/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
