@@ -11,6 +11,7 @@ from .calculation import ORDER, SIZES, parameters, run
 from .exercise import Exercise, Mistake, Way
 from .mistakes import MISTAKES
 
+MOST_BY_WORDS = 2  # an error alone, in the words of many mistakes, tells nothing
 MOST_VARIANTS_IN_PAIRS = 2  # a fill can be any number: in pairs only the first few are tried
 
 
@@ -29,6 +30,7 @@ class Seen:
     known: Mapping
     answer: np.ndarray | Raised
     within: np.ndarray | float = 0.0
+    wrong: bool = True
     open: np.ndarray | None = None  # cells that were left open
 
 
@@ -71,7 +73,8 @@ def suspects(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]
         for way in mistake.ways:
             way = replace(way, makes=exercise.answer) if way.makes == "answer" else way
             wanted = {exercise.answer if name == "answer" else name for name in parameters(way.function)}
-            if way.makes in exercise.steps and wanted <= names:
+            about_heads = mistake.step == "heads" and way.makes != "projected"
+            if way.makes in exercise.steps and wanted <= names and ("n_heads" in names or not about_heads):
                 yield Suspect((mistake,), (way,))
 
 
@@ -85,7 +88,7 @@ def replace_the_same(a: Way, b: Way) -> bool:
 
 def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping]) -> set[str]:
     """Steps at which nothing can go wrong here."""
-    tables, heads = exercise.is_table, "n_heads" in inputs[0]
+    tables, heads = exercise.is_table, not {"n_heads", "W_Q"}.isdisjoint(inputs[0])
     hides = any(known.get("mask") is not None and not np.all(known["mask"]) for known in inputs)
     room = {"conduct": False, "hand": tables, "heads": heads, "mask": hides}
     return {step for step, there in room.items() if not there}
@@ -117,7 +120,8 @@ class Lineup:
         return self.with_ways(suspect.ways, index)
 
     def with_ways(self, ways: tuple[Way, ...], index: int) -> dict:
-        if self.inputs[index].get("mask", ...) is None:  # without a mask, nobody gets the mask wrong
+        brings_one = any(way.makes == "allowed" and not needs_mask(way) for way in ways)
+        if self.inputs[index].get("mask", ...) is None and not brings_one:  # no mask, no mistake with the mask
             ways = tuple(way for way in ways if not needs_mask(way))
         key = (*map(id, ways), index)
         if key not in self.worked:
@@ -139,25 +143,67 @@ class Lineup:
             return known
 
     def right(self, index: int) -> np.ndarray:
-        return answer_of(self.exercise, run(self.exercise.steps, dict(self.inputs[index]), (), self.exercise.skips))
+        return answer_of(self.exercise, self.with_ways((), index))
 
     def predicts(self, suspect: Suspect, index: int) -> np.ndarray | Raised:
         known = self.calculation(suspect, index)
         return known["raised"] if "raised" in known else answer_of(self.exercise, known)
 
-    def explains(self, suspect: Suspect, seen: Mapping[int, Seen]) -> bool:
-        """Whether the suspect would have given all these answers (index of the input -> what came)."""
-        return all(self.agrees(suspect, index, one) for index, one in seen.items())
+    def telling_first(self, seen: Mapping[int, Seen]) -> list[int]:
+        """Inputs in an order in which a contradiction shows soon: wrong answers first, and where few suspects raise."""
 
-    def agrees(self, suspect: Suspect, index: int, seen: Seen) -> bool:
-        known = self.calculation(suspect, index)
-        if "raised" in known:
-            return isinstance(seen.answer, Raised)
-        if isinstance(seen.answer, Raised):
-            return False
-        coarser = max(mistake.coarser for mistake in suspect.mistakes)
-        free = free_cells(known, seen)
-        return same(answer_of(self.exercise, known), seen.answer, seen.within * coarser, free)
+        def raising(i):
+            return sum("raised" in self.calculation(suspect, i) for suspect in self.singles)
+
+        return sorted(seen, key=lambda i: (not seen[i].wrong, raising(i) if seen[i].wrong else 0))
+
+    def evidence_against(self, suspect: Suspect, seen: Mapping[int, Seen]) -> "Evidence | None":
+        """What speaks for this suspect, or None if any answer speaks against it."""
+        numbers = words = unlike = 0
+        for index, one in seen.items():
+            known = self.calculation(suspect, index)
+            if "raised" in known or isinstance(one.answer, Raised):
+                both = "raised" in known and isinstance(one.answer, Raised)
+                alike = both and known["raised"] == one.answer
+                words, unlike = words + alike, unlike + (0 if alike else 1 if both else 2)
+                continue
+            explained = self.explains(suspect, known, index, one)
+            if explained is None:
+                return None
+            numbers += explained
+        return Evidence(numbers, words, unlike)
+
+    def explains(self, suspect: Suspect, known: Mapping, index: int, one: Seen) -> int | None:
+        """How many wrong numbers of one answer the suspect explains; None if it would have given others."""
+        guess = answer_of(self.exercise, known)
+        within = one.within * max(mistake.coarser for mistake in suspect.mistakes)
+        free = free_cells(known, one)
+        if differ_at_a_glance(guess, one.answer, within, free):
+            return None
+        free = np.zeros(guess.shape, dtype=bool) if free is None else free
+        if not (equal(guess, one.answer, within) | both_spoilt(guess, one.answer) | free).all():
+            return None
+        right = self.right(index)
+        wrong = ~equal(right, one.answer, one.within) if right.shape == guess.shape else np.ones_like(free)
+        return int((wrong & ~free).sum())
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for a suspect: wrong numbers explained, errors in the same words, and errors in other words."""
+
+    numbers: int
+    words: int
+    unlike: int  # twice as much where only one side raised
+
+    @property
+    def holds(self) -> bool:
+        """One number is enough where all else agrees; a few are needed where errors differ; else the very words."""
+        return self.numbers >= (3 if self.unlike else 1) or (self.words > 0 and not self.unlike)
+
+    @property
+    def strength(self) -> tuple[int, int]:
+        return -self.unlike, self.numbers
 
 
 def free_cells(known: Mapping, seen: Seen) -> np.ndarray | None:
@@ -172,52 +218,53 @@ def free_cells(known: Mapping, seen: Seen) -> np.ndarray | None:
     return free
 
 
-def same(a: np.ndarray, b: np.ndarray, within: np.ndarray | float, free: np.ndarray | None = None) -> bool:
-    """Equal shapes and equal numbers (nan with nan), but for the free cells."""
+def differ_at_a_glance(a: np.ndarray, b: np.ndarray, within, free) -> bool:
+    """Shapes, and one number: that settles most comparisons."""
     if a.shape != b.shape or a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
-        return False
-    if a.size == 0:
         return True
-    if free is None:  # one look at one number settles most comparisons
-        middle = a.size // 2
-        x, y = a.item(middle), b.item(middle)
-        if abs(x - y) > (within if np.ndim(within) == 0 else within.item(middle)):
-            return False
-    close = np.abs(np.subtract(a, b, dtype=float)) <= within
-    close |= (a == b) | (np.isnan(a) & np.isnan(b))
-    return bool((close if free is None else close | free).all())
+    if free is not None or a.size == 0:
+        return False
+    middle = a.size // 2
+    x, y = a.item(middle), b.item(middle)
+    return abs(x - y) > (within if np.ndim(within) == 0 else within.item(middle))
 
 
-def diagnose(lineup: Lineup, seen: Mapping[int, Seen], extreme: Mapping[int, Seen] = {}) -> list[Suspect]:
+def equal(a: np.ndarray, b: np.ndarray, within) -> np.ndarray:
+    return (np.abs(np.subtract(a, b, dtype=float)) <= within) | (a == b)
+
+
+def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Rows that hold nan or infinity on both sides: which of their cells do is a matter of how it was computed."""
+    if a.ndim == 0:
+        return ~np.isfinite(a) & ~np.isfinite(b)
+    return ~np.isfinite(a).all(axis=-1, keepdims=True) & ~np.isfinite(b).all(axis=-1, keepdims=True)
+
+
+def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
     """The suspects that explain all that was seen, most likely first: single mistakes, or else pairs.
 
-    Where none explains what came of the extreme inputs too, those that explain the rest are given.
-    Only one suspect is kept for each set of mistakes.
+    Parameters
+    ----------
+    lineup : Lineup
+    seen : dict
+        Index of the input -> what came of it.
+
+    Returns
+    -------
+    list of Suspect
+        One for each set of mistakes; several where they come to the same on all these inputs.
     """
-    everything = {**seen, **extreme}
-    nearly: list[Suspect] = []
     with np.errstate(all="ignore"):
-        for line in (lineup.singles, lineup.pairs):
-            found = [suspect for suspect in line if lineup.explains(suspect, seen)]
-            full = [s for s in found if lineup.explains(s, extreme) and convicted(lineup, s, everything)]
-            if full:
-                return one_each(full)
-            nearly = nearly or [s for s in found if convicted(lineup, s, seen)]
-    return one_each(nearly)
+        for line in ("singles", "pairs"):
+            ordered = seen if line == "singles" else {i: seen[i] for i in lineup.telling_first(seen)}
+            evidence = [(suspect, lineup.evidence_against(suspect, ordered)) for suspect in getattr(lineup, line)]
+            found = [(suspect, against) for suspect, against in evidence if against and against.holds]
+            if found:
+                best = max(against.strength for _, against in found)
+                likely = one_each([suspect for suspect, against in found if against.strength == best])
+                return likely if best[1] or len(likely) <= MOST_BY_WORDS else []
+    return []
 
 
 def one_each(suspects: list[Suspect]) -> list[Suspect]:
     return list({suspect.ids: suspect for suspect in reversed(suspects)}.values())[::-1]
-
-
-def convicted(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen]) -> bool:
-    """Whether an agreement means anything: a number that is wrong, or the very words of an error."""
-    for index, one in seen.items():
-        if isinstance(one.answer, Raised):
-            if lineup.predicts(suspect, index) == one.answer:
-                return True
-        else:
-            free = free_cells(lineup.calculation(suspect, index), one)
-            if not same(lineup.right(index), one.answer, one.within, free):
-                return True
-    return False

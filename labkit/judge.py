@@ -19,7 +19,6 @@ Ask = Callable[[Mapping[str, Any]], Answer]
 
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
-SHAPE_ERRORS = ("ValueError", "IndexError", "TypeError", "AxisError", "RuntimeError", "LinAlgError")
 TWO_DECIMALS = 0.00501
 EMPTY_ROW = "accepts_an_empty_row"
 
@@ -137,14 +136,21 @@ def excuse(tried: dict[int, Tried]) -> dict[int, Tried]:
     writes = any(one.answer.altered for one in tried.values())
 
     def excused(one: Tried) -> Tried:
-        overflow = one.fault and (one.fault.kind == "finite" or one.answer.error_type in OVERFLOWS)
-        if one.case.extreme and overflow:
+        if one.case.extreme and (one.answer.error_type in OVERFLOWS or only_overflows(one)):
             return replace(one, fault=None, excused="overflows_on_large_scores")
         if writes and one.fault and one.answer.error_type in CASTS:
             return replace(one, fault=None, excused="changes_its_input")
         return one
 
     return {i: excused(one) for i, one in tried.items()}
+
+
+def only_overflows(one: Tried) -> bool:
+    """Whether all that is wrong with an answer is that some of it is nan or infinite."""
+    if one.fault is None or one.fault.kind != "finite":
+        return False
+    finite = np.isfinite(one.value)
+    return compare(np.where(finite, one.value, 0), np.where(finite, one.right, 0)) is None
 
 
 def share_of_parts(tried) -> float:
@@ -183,15 +189,12 @@ def explain(exercise: Exercise, lineup: Lineup, tried: dict[int, Tried], bad: di
 
 
 def search(lineup: Lineup, tried: dict[int, Tried]) -> list[Suspect]:
-    """Suspects that explain all that came back, or at least all but the errors."""
+    """Suspects that explain all that came back, or at least all but what came of extreme numbers."""
     counted = {i: one for i, one in tried.items() if not (one.case.remark or one.case.raises or one.excused)}
-    ordinary = {i: as_seen(one) for i, one in counted.items() if not one.case.extreme}
-    extreme = {i: as_seen(one) for i, one in counted.items() if one.case.extreme}
-    suspects = diagnose(lineup, ordinary, extreme)
-    returned = {i: one for i, one in ordinary.items() if not isinstance(one.answer, Raised)}
-    if not suspects and len(returned) < len(ordinary) and any(not tried[i].good for i in returned):
-        return diagnose(lineup, returned)
-    return suspects
+    counted = dict(sorted(counted.items(), key=lambda item: item[1].good))  # what is wrong contradicts soonest
+    seen = {i: as_seen(one) for i, one in counted.items()}
+    ordinary = {i: one for i, one in seen.items() if not counted[i].case.extreme}
+    return diagnose(lineup, seen) or diagnose(lineup, ordinary)
 
 
 def most_telling(bad) -> Tried:
@@ -221,11 +224,11 @@ def at_sight(bad) -> str:
 
 
 def as_seen(one: Tried) -> Seen:
-    if one.answer.error_type in SHAPE_ERRORS:
+    if one.answer.error_type:
         return Seen(one.known, Raised(one.answer.error_type, one.answer.error))
     if not isinstance(one.value, np.ndarray):
         return Seen(one.known, np.array(["nothing to compare"]))
-    return Seen(one.known, one.value, 10 * tolerance(one.value) * (1 + np.abs(one.value)))
+    return Seen(one.known, one.value, 10 * tolerance(one.value) * (1 + np.abs(one.value)), not one.good)
 
 
 def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], tried, bad) -> Verdict:

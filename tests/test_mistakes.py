@@ -47,7 +47,7 @@ HIDDEN = {
     ("multi_head_attention", "keys_and_values_from_different_sequences", ""): "there is one sequence",
 }
 # Some of their ways only show on whole numbers, or under a mask, which not every exercise has.
-SOMETIMES_RIGHT = ("truncates_to_integers", "averages_the_values")
+SOMETIMES_RIGHT = ("truncates_to_integers", "averages_the_values", "negates_the_scores", "uses_one_big_head")
 ASKED_ONLY_IN = {"accepts_an_empty_row": "masked_softmax"}  # a remark everywhere else
 
 
@@ -55,6 +55,8 @@ def sweep():
     for exercise in FUNCTIONS:
         for suspect in cases_and_lineup(exercise.name, 0)[1].singles:
             (way,) = suspect.ways
+            if way.options.get("fill") not in (None, -1, -7, -42, -100, -999, -1e4, -1e6):
+                continue  # a fill can be any number: these are enough
             label = "-".join([exercise.name, suspect.ids[0], way.function.__name__, *map(str, way.options.values())])
             yield pytest.param(exercise, suspect, id=label)
 
@@ -127,8 +129,9 @@ def alike(lineup, a, b, index):
 def test_pairs_never_pass_and_are_mostly_named_whole(name):
     exercise = EXERCISES[name]
     lineup = cases_and_lineup(name, 0)[1]
-    visible = {s.ids[0] for s in lineup.singles if alters_anything(exercise, s)} - {"accepts_an_empty_row"}
-    pairs = [p for p in lineup.pairs if p.mistakes[0].step != p.mistakes[1].step and set(p.ids) <= visible]
+    visible = {id(s.ways[0]) for s in lineup.singles if alters_anything(exercise, s)}
+    pairs = [p for p in lineup.pairs if p.mistakes[0].step != p.mistakes[1].step and {*map(id, p.ways)} <= visible]
+    pairs = [p for p in pairs if "accepts_an_empty_row" not in p.ids]
     count = Counter(named_as(exercise, pair) for pair in random.Random(3).sample(pairs, 120))
     assert count["passed"] <= 1  # two that undo each other are right
     assert count["neither"] <= 2

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..exercise import Case, Exercise
-from .one_head import CHAIN, WITH, WITHOUT, causal, padded
+from .one_head import CHAIN, DEPTHS, WITH, WITHOUT, causal, padded
 
 WHOLE = ("projected", "parts", "Q", "K", "V", *CHAIN, "merged", "final")
 LAB = ("03_multi_head",)
@@ -45,16 +45,22 @@ def layer_cases(rng):
         layer(rng, 4, 4, 2, causal(4)),
         layer(rng, 5, 6, 2, padded(5, 5, 2)),
         layer(rng, 3, 6, 2, causal(3)),
-        *(low(depth) for depth in (-75.0, -300.0, -3e6)),
+        low(4, 2),
+        low(8, 1),
     ]
 
 
-def low(depth):
-    """Tokens 1 and 2 are equal and see each other with scores near ``depth``; tokens 3 and 4 are hidden zeros."""
-    X = np.repeat([[1.0] * 4, [0.0] * 4], 2, axis=0)
-    args = {"X": X, "W_Q": np.eye(4), "W_K": np.eye(4) * depth, "W_V": np.eye(4), "W_O": np.eye(4), "n_heads": 2}
-    mask = np.tile([True, True, False, False], (4, 1))
-    return Case(f"allowed scores near {depth:.0f}", {**args, "mask": mask}, WITH, extreme=True)
+def low(d, h):
+    """Every token asks with a depth of its own and finds tokens 1 and 2, which it sees; the others score 0, hidden."""
+    T, d_k = len(DEPTHS), d // h
+    X, W_Q, W_K = np.zeros((T, d)), np.zeros((d, d)), np.zeros((d, d))
+    X[:, 0], X[:2, 1], X[:, -1] = DEPTHS, 1.0, np.arange(T)
+    W_Q[0, ::d_k], W_K[1, ::d_k] = np.sqrt(d_k), 1.0
+    W_V = np.zeros((d, d))
+    W_V[-1] = 1.0  # a token's value is its number
+    mask = np.tile(np.arange(T) < 2, (T, 1))
+    args = {"X": X, "W_Q": W_Q, "W_K": W_K, "W_V": W_V, "W_O": np.eye(d), "n_heads": h, "mask": mask}
+    return Case(f"allowed scores from -10 to -3000000 (d_k = {d_k})", args, WITH, extreme=True)
 
 
 def given(args):

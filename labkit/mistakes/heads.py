@@ -161,6 +161,11 @@ def concatenates_positions(output):
     return output.reshape(-1, output.shape[-1])
 
 
+@concatenates_positions.also("merged")
+def concatenates_positions_and_projects(output):
+    return output.reshape(-1, output.shape[-1])
+
+
 @mistake("heads", makes="merged")
 def reverses_the_heads(output):
     """The pieces are right, but they lie in another order ({n_heads} heads).

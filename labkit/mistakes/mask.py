@@ -4,7 +4,9 @@ import numpy as np
 
 from ..exercise import mistake
 
-MODEST = (-1, -2, -3, -5, -10, -20, -50, -100, -1000, -1e4, -1e5, -1e6)
+# Any number may have been filled in: the usual ones first, then all the small ones.
+MODEST = (-1, -10, -100, -1000, -1e4, -50, -99, -200, -500, -999, -9999, -99999, -1e5, -1e6, *range(-2, -50, -1))
+MODEST = tuple(dict.fromkeys(MODEST))
 
 
 @mistake("mask")
@@ -29,6 +31,11 @@ def fills_with_a_modest_number(scores, allowed, *, fill=MODEST):
     """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: the lower the other scores, the more.
     Is the number that stands for a hidden score out of reach for every score that an allowed key may have?"""
     return np.where(allowed, scores, fill)
+
+
+@fills_with_a_modest_number.also()
+def adds_a_modest_number(scores, allowed, *, fill=MODEST[1:]):  # -1 comes to the same as adding the mask
+    return np.where(allowed, scores, scores + fill)
 
 
 @mistake("mask")
@@ -90,12 +97,13 @@ def hides_the_diagonal(mask, *, joined=("and", "instead", "not")):
 
 
 @mistake("mask", makes="allowed")
-def leaks_one_step(mask, *, joined=("instead", "shifted", "and")):
+def leaks_one_step(mask, *, joined=("instead", "shifted", "and", "or")):
     """Query {leak_query} gives {leak} of its weight to key {leak_key}, one step too far.
     Which is the last position that a token may look at?"""
     wide = np.tri(*mask.shape[-2:], 1, dtype=bool)
     shifted = mask | np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., :-1]
-    return {"instead": wide, "shifted": shifted, "and": mask & wide}[joined]
+    above = np.eye(*mask.shape[-2:], k=1, dtype=bool)
+    return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | above}[joined]
 
 
 @mistake("mask")
@@ -128,6 +136,11 @@ def masks_queries_instead_of_keys(scores, allowed):
 @masks_queries_instead_of_keys.also(spoils="output", skips="masked_scores")
 def wipes_the_rows_of_queries(output, allowed):
     return np.where(~allowed.any(axis=-2)[..., :, None], 0, output)
+
+
+@masks_queries_instead_of_keys.also(spoils="weights", skips="masked_scores")
+def wipes_the_rows_of_weights(weights, allowed):
+    return np.where(~allowed.any(axis=-2)[..., :, None], 0, weights)
 
 
 @mistake("mask", makes="allowed")

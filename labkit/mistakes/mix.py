@@ -91,13 +91,13 @@ def mixes_with_raw_scores(V, scores):
 
 
 @mixes_with_raw_scores.also()
-def mixes_with_unscaled_scores(V, raw_scores):
-    return raw_scores @ V
+def mixes_with_masked_scores(V, masked_scores):
+    return masked_scores @ V
 
 
 @mixes_with_raw_scores.also()
-def mixes_with_masked_scores(V, masked_scores):
-    return masked_scores @ V
+def mixes_with_unscaled_scores(V, raw_scores):
+    return raw_scores @ V
 
 
 @mistake("mix")

@@ -69,7 +69,7 @@ def truncates_the_root(raw_scores, d_k):
 
 
 @mistake("scale")
-def hard_codes_the_root(raw_scores, *, width=(2, 64)):
+def hard_codes_the_root(raw_scores, *, width=(2, 64, 1.41**2, 1.414**2, 1.4**2)):
     """The divisor stays the same whatever the width of the keys is; here that width is {d_k}.
     Which example did the number in your code come from?"""
     return raw_scores / np.sqrt(width)
@@ -79,6 +79,11 @@ def hard_codes_the_root(raw_scores, *, width=(2, 64)):
 def scales_the_weights(weights, d_k):
     """The scaling came after the softmax: a row of the weights adds to {row_total}.
     What should a row of weights add to once the softmax is done?"""
+    return weights / np.sqrt(d_k)
+
+
+@scales_the_weights.also(spoils="weights")
+def scales_the_weights_as_well(weights, d_k):
     return weights / np.sqrt(d_k)
 
 

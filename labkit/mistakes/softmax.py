@@ -33,12 +33,24 @@ def totals_without_keepdims(masked_scores):
     return e / np.sum(e, axis=-1)[..., None, :]
 
 
+@totals_without_keepdims.also()
+def totals_without_keepdims_or_shift(masked_scores):
+    e = np.exp(masked_scores)
+    return e / np.sum(e, axis=-1)[..., None, :]
+
+
 @mistake("softmax")
 def maxima_without_keepdims(masked_scores):
     """Rows add to 1, yet key 1 was shifted by one row's maximum and key 2 by another's (row 1 has {top} at most).
     What is the shape of the row maxima, and along which axis does NumPy line it up with the table?"""
     e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
     return e / np.sum(e, axis=-1, keepdims=True)
+
+
+@maxima_without_keepdims.also()
+def maxima_and_totals_without_keepdims(masked_scores):
+    e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
+    return e / np.sum(e, axis=-1)[..., None, :]
 
 
 @mistake("softmax")
@@ -88,11 +100,21 @@ def picks_the_winner(masked_scores):
     return np.eye(masked_scores.shape[-1])[np.argmax(masked_scores, axis=-1)]
 
 
+@picks_the_winner.also()
+def picks_all_winners(masked_scores):
+    return (masked_scores == np.max(masked_scores, axis=-1, keepdims=True)).astype(float)
+
+
 @mistake("softmax")
 def negates_the_scores(masked_scores):
     """The better the score, the less it got: the largest weight, {top}, lies on the worst key of its row.
     What is the sign of the exponent?"""
     return softmax(-masked_scores)
+
+
+@negates_the_scores.also()
+def negates_the_allowed_scores(masked_scores, allowed):
+    return softmax(np.where(allowed, -masked_scores, -np.inf))
 
 
 @mistake("softmax")
