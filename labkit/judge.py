@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .answer import Fault, compare, read, tolerance, without_leading_ones
-from .calculation import run
-from .diagnosis import Lineup, Raised, Seen, Suspect, answer_of, diagnose
+from .diagnosis import Lineup, Raised, Seen, Suspect, diagnose
 from .exercise import PRODUCT_OF_STEP, Answer, Case, Exercise
 from .exercises import EXERCISES
 from .mistakes import MISTAKES
@@ -19,7 +18,6 @@ Ask = Callable[[Mapping[str, Any]], Answer]
 
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
-TWO_DECIMALS = 0.00501
 EMPTY_ROW = "accepts_an_empty_row"
 
 
@@ -248,132 +246,3 @@ def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], tri
 
 def ids_of(suspects: list[Suspect]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id for suspect in suspects for id in suspect.ids))
-
-
-def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> Verdict:
-    """Judge a table filled in by hand.
-
-    Parameters
-    ----------
-    exercise : Exercise
-    value : nested lists, array, number or word
-        ``...`` stands in cells that are still open.
-    numbers : dict
-        The student's own numbers.
-    tables : dict
-        What the student has filled in so far, by exercise: each table is judged from the one before it.
-    """
-    with np.errstate(all="ignore"):
-        return judge_filled(exercise, value, numbers, tables)
-
-
-def judge_filled(exercise: Exercise, value: Any, numbers: Mapping, tables: Mapping) -> Verdict:
-    filled, open_places = close_open_cells(value)
-    starts = starting_points(exercise, numbers, tables)
-    rights = [answer_of(exercise, run(steps, dict(known))) for steps, known in starts]
-    if rights[0].dtype.kind == "U":
-        return judge_word(exercise, value, str(rights[0]))
-    array = read(filled)
-    if isinstance(array, Fault):
-        return Verdict(exercise, "failed", value=value, fault=array)
-    if open_places and np.isnan(array.astype(float)).all():
-        return Verdict(exercise, "unattempted", open_places=open_places)
-    array = fit(array.astype(float), rights[0])
-    if array.shape != rights[0].shape:
-        return explain_table(exercise, starts, array, Fault("shape", f"has shape {array.shape}"), TWO_DECIMALS)
-    return judge_cells(exercise, starts, rights, array, opened(array.shape, open_places))
-
-
-def judge_cells(exercise: Exercise, starts, rights, array: np.ndarray, open_cells: np.ndarray) -> Verdict:
-    within = tolerance(array) * (1 + np.abs(rights[0])) if exercise.exact else TWO_DECIMALS
-    wrong = ~open_cells & ~np.any([near(array, right, within) for right in rights], axis=0)
-    share = float(1 - (wrong | open_cells).mean())
-    places = {"open_places": as_places(open_cells), "wrong_places": as_places(wrong)}
-    if not wrong.any():
-        status = "failed" if open_cells.any() else "passed"
-        return Verdict(exercise, status, share, value=array, **places)
-    verdict = replace(explain_table(exercise, starts, array, None, within, open_cells), share=share, **places)
-    if wrong.sum() == 1 and wrong.size >= 4 and len(verdict.suspects[:1]) < 1:
-        return replace(verdict, mistakes=("slips_in_one_cell",))
-    return verdict
-
-
-def as_places(cells: np.ndarray) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(i) for i in place) for place in np.argwhere(cells))
-
-
-def starting_points(exercise: Exercise, numbers: Mapping, tables: Mapping) -> list[tuple[tuple[str, ...], dict]]:
-    """Steps and quantities to judge a table from: the given numbers, then the student's own table before it."""
-    known = exercise.given(numbers)
-    starts = [(exercise.steps, known)]
-    for quantity, name in exercise.before:
-        before, open_places = close_open_cells(tables.get(name, ...))
-        before = read(before)
-        right = np.asarray(run(exercise.steps, dict(known))[quantity])
-        before = fit(before, right) if isinstance(before, np.ndarray) else None
-        if not open_places and before is not None and before.shape == right.shape:
-            rest = exercise.steps[exercise.steps.index(quantity) + 1 :]
-            steps = tuple(s for s in exercise.steps if s in rest or s == "allowed")
-            starts.append((steps, {**known, quantity: before.astype(float), **sizes_of(known)}))
-    return starts
-
-
-def sizes_of(known: Mapping) -> dict:
-    """Sizes that a later step may need, once the arrays they follow from are not looked at any more."""
-    return {"d_k": known["d_k"]} if "d_k" in known else {}
-
-
-def close_open_cells(value: Any) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    """Replace each ``...`` by nan and say where they were."""
-    places = []
-
-    def close(item, place):
-        if item is Ellipsis or item is None:
-            places.append(place)
-            return float("nan")
-        if isinstance(item, list | tuple):
-            return [close(inner, (*place, i)) for i, inner in enumerate(item)]
-        return item
-
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        value = value.tolist()
-    return close(value, ()), tuple(places)
-
-
-def fit(array: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """One row may be given as a plain list or as a table of one row."""
-    if array.size == right.size and [n for n in array.shape if n > 1] == [n for n in right.shape if n > 1]:
-        return array.reshape(right.shape)
-    return array
-
-
-def near(array: np.ndarray, right: np.ndarray, within) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return (array == right) | (np.abs(array - right) <= within)
-
-
-def opened(shape: tuple[int, ...], places) -> np.ndarray:
-    cells = np.zeros(shape, dtype=bool)
-    for place in places:
-        cells[place] = True
-    return cells
-
-
-def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
-    if value is Ellipsis or value is None:
-        return Verdict(exercise, "unattempted", open_places=((),))
-    good = isinstance(value, str) and value.strip().lower() == right
-    return Verdict(exercise, "passed" if good else "failed", float(good), value=value)
-
-
-def explain_table(exercise, starts, array, shape_fault, within, open_cells=None) -> Verdict:
-    """The mistake behind a wrong table, looked for from the student's own table before it first."""
-    verdict = Verdict(exercise, "failed", value=array, fault=shape_fault)
-    for steps, known in reversed(starts):
-        lineup = Lineup(replace(exercise, steps=steps), [known])
-        suspects = diagnose(lineup, {0: Seen(known, array, within, open_cells)})
-        if suspects:
-            calculation = lineup.calculation(suspects[0], 0)
-            found = {"suspects": tuple(suspects), "mistakes": ids_of(suspects)}
-            return replace(verdict, calculation=calculation, together=len(suspects[0].ids) == 2, **found)
-    return verdict

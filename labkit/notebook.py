@@ -13,7 +13,8 @@ from .asking import ask
 from .exercise import Exercise, Outcome
 from .exercises import EXERCISES, draw_numbers
 from .feedback import as_html, as_table, outcome, progress_table
-from .judge import judge_function, judge_table
+from .judge import judge_function
+from .table import judge_table
 
 READY_MADE = ("labkit", "torch", "tensorflow", "jax", "scipy")
 

@@ -23,6 +23,7 @@ ORDER = (
     "exercises",
     "properties",
     "judge",
+    "table",
     "feedback",
     "asking",
     "notebook",

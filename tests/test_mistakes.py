@@ -10,8 +10,9 @@ from students import table_of, who_does
 from labkit.diagnosis import Lineup
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
-from labkit.judge import cases_and_lineup, judge_function, judge_table
+from labkit.judge import cases_and_lineup, judge_function
 from labkit.mistakes import MISTAKES
+from labkit.table import judge_table
 
 IDS = """
 normalises_over_queries normalises_over_everything totals_without_keepdims maxima_without_keepdims

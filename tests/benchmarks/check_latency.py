@@ -16,7 +16,8 @@ from labkit.diagnosis import Suspect, answer_of
 from labkit.exercise import Answer
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
-from labkit.judge import cases_and_lineup, judge_function, judge_table
+from labkit.judge import cases_and_lineup, judge_function
+from labkit.table import judge_table
 
 ROUNDS = 5
 
