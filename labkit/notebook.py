@@ -28,7 +28,7 @@ class Student:
     numbers: dict = field(compare=False)
 
     def __getattr__(self, name: str):
-        if name.startswith("_") or name not in self.numbers:
+        if name.startswith("_") or name == "numbers" or name not in self.numbers:
             raise AttributeError(f"the numbers are {', '.join(self.numbers)}; there is no {name!r} among them")
         value = self.numbers[name]
         return value.copy() if isinstance(value, np.ndarray) else value
