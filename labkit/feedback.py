@@ -10,6 +10,7 @@ import numpy as np
 
 from .answer import number, where
 from .calculation import SIZES
+from .draw import heatmap_svg
 from .exercise import Mistake, Outcome
 from .judge import Tried, Verdict
 from .mistakes import MISTAKES
@@ -79,7 +80,7 @@ def worded(verdict: Verdict) -> Outcome:
         message="\n".join(sentences(verdict)),
         hints=hints(verdict),
     )
-    return replace(plain, html=as_html(plain))
+    return replace(plain, html=as_html(plain, picture(verdict)))
 
 
 def sentences(verdict: Verdict) -> list[str]:
@@ -281,11 +282,24 @@ def hints(verdict: Verdict) -> tuple[str, str]:
     return LOOK_AT[steps[0]], READ[steps[0]]
 
 
+LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
+
 COLOURS = {"passed": "#2e7d32", "unattempted": "#616161", "failed": "#c62828", "crashed": "#c62828"}
 MARKS = {"passed": "✓", "unattempted": "○"}
 
 
-def as_html(one: Outcome) -> str:
+def picture(verdict: Verdict) -> str:
+    """The table of weights behind a wrong answer, where the mistake was made on the way to it."""
+    weights = verdict.calculation.get("weights")
+    mistaken = verdict.mistakes and MISTAKES[verdict.mistakes[0]].step in ("scores", "scale", "mask", "softmax")
+    if not mistaken or np.ndim(weights) != 2 or max(np.shape(weights)) > LARGEST_PICTURE:
+        return ""
+    mask = verdict.calculation.get("mask")
+    mask = mask if np.shape(mask) == np.shape(weights) else None
+    return heatmap_svg(weights, mask, title="The weights behind your answer")
+
+
+def as_html(one: Outcome, drawn: str = "") -> str:
     """A card that reads well in light and dark themes; colour is never the only sign."""
     colour = COLOURS.get(one.status, "#c62828")
     paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.message.split("\n"))
@@ -293,7 +307,8 @@ def as_html(one: Outcome) -> str:
         f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
         "background:var(--jp-layout-color2,rgba(127,127,127,.1));color:var(--jp-ui-font-color1,inherit)'>"
         f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {one.status.replace('_', ' ')}</b>"
-        f"<span style='opacity:.8'> · {number(one.points)} of {number(one.max_points)} points</span>{paragraphs}</div>"
+        f"<span style='opacity:.8'> · {number(one.points)} of {number(one.max_points)} points</span>"
+        f"{paragraphs}{drawn}</div>"
     )
 
 
