@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -52,6 +52,7 @@ def answer_of(exercise: Exercise, known: Mapping):
     return np.asarray(value[0] if isinstance(value, tuple) else value)
 
 
+@cache
 def place(way: Way) -> int:
     """Where in the calculation a way of going wrong first shows."""
     return min(ORDER[name] for name in (way.makes, *way.skips) if name in ORDER)
@@ -78,6 +79,7 @@ def suspects(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]
                 yield Suspect((mistake,), (way,))
 
 
+@cache
 def needs_mask(way: Way) -> bool:
     return not {"mask", "allowed"}.isdisjoint(parameters(way.function))
 
@@ -120,22 +122,21 @@ class Lineup:
         return self.with_ways(suspect.ways, index)
 
     def with_ways(self, ways: tuple[Way, ...], index: int) -> dict:
-        brings_one = any(way.makes == "allowed" and not needs_mask(way) for way in ways)
-        if self.inputs[index].get("mask", ...) is None and not brings_one:  # no mask, no mistake with the mask
-            ways = tuple(way for way in ways if not needs_mask(way))
+        if self.inputs[index].get("mask", ...) is None:  # no mask, no mistake with the mask, unless one brings a mask
+            if not any(way.makes == "allowed" and not needs_mask(way) for way in ways):
+                ways = tuple(way for way in ways if not needs_mask(way))
         key = (*map(id, ways), index)
         if key not in self.worked:
             self.worked[key] = self.work_out(ways, index)
         return self.worked[key]
 
     def work_out(self, ways: tuple[Way, ...], index: int) -> dict:
-        steps = self.exercise.steps
-        known = dict(self.inputs[index])
+        steps, known = self.exercise.steps, dict(self.inputs[index])
         if len(ways) == 2:  # all that comes before the second mistake is as with the first alone
-            known = {k: v for k, v in self.with_ways(ways[:1], index).items() if k != "raised"}
+            known = dict(self.with_ways(ways[:1], index))
+            known.pop("raised", None)
             later = place(ways[1])
-            done = {s for s in steps if ORDER[s] < later and s in known}
-            steps = tuple(itertools.dropwhile(lambda s: s in done, steps))
+            steps = tuple(itertools.dropwhile(lambda s: ORDER[s] < later and s in known, steps))
         try:
             return run(steps, known, ways, self.exercise.skips)
         except Exception as error:  # a mistaken step may raise anything, as a student's would

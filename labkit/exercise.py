@@ -66,7 +66,7 @@ class Answer:
     timed_out: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Way:
     """One way in which a mistake is made.
 
