@@ -1,7 +1,7 @@
 """A student's value, read as an array whatever form it has, and compared with the right one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +28,14 @@ def read(value: Any) -> np.ndarray | Fault:
     """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array."""
     if value is None:
         return Fault("nothing", "gave back nothing (None)")
-    if isinstance(value, str | bytes | dict | set) or callable(value):
+    if isinstance(value, str | bytes | dict | set | Iterator) or callable(value):
         return Fault("type", f"gave back {a_or_an(type(value).__name__)}, and not a table of numbers")
     try:
         array = plain(value)
     except Exception as error:  # a foreign object's own conversion may raise anything
-        return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {first_line(error)}")
+        uneven = "inhomogeneous" in str(error)
+        reason = "its rows have different lengths" if uneven else first_line(error)
+        return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
     if array.dtype.kind not in "biuf":
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array

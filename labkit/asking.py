@@ -21,6 +21,7 @@ from .exercise import Answer
 
 SECONDS = 10.0  # for one question; a right answer takes less than a thousandth of this
 MOST_PRINTED = 10_000
+MOST_WORDS = 300
 OURS = str(Path(__file__).parent)
 
 
@@ -41,7 +42,9 @@ def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -
         return Answer(timed_out=True)
     except NotImplementedError:
         return Answer(unattempted=True)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a student's code may raise anything, SystemExit included
         return failed(error, printed.getvalue())
     return Answer(
         value=value,
@@ -92,14 +95,22 @@ def failed(error: BaseException, printed: str) -> Answer:
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_students(frame)]
     numbers = [line for frame, line in traceback.walk_tb(error.__traceback__) if is_students(frame)]
     line = linecache.getline(frames[-1].f_code.co_filename, numbers[-1]).strip() if frames else ""
-    text = (str(error).splitlines() or [""])[0]
     return Answer(
-        error=text or "no message",
+        error=words_of(error),
         error_type=type(error).__name__,
         line=line,
         shapes=shapes_on(line, frames[-1]) if frames else "",
         printed=printed[:MOST_PRINTED],
     )
+
+
+def words_of(error: BaseException) -> str:
+    """The first line of an error's text, in as many characters as anyone reads."""
+    try:
+        lines = str(error).splitlines()
+    except Exception:  # an error of the student's own may fail to say what it is
+        lines = []
+    return (lines[0] if lines else "no message")[:MOST_WORDS]
 
 
 def is_students(frame: FrameType) -> bool:

@@ -1,192 +1,31 @@
-"""Which mistake, or which two, explain an answer: every suspect is tried on the same inputs."""
+"""Which mistake, or which two, explain an answer: evidence for and against every suspect."""
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
 
 import numpy as np
 
-from .calculation import ORDER, SIZES, parameters, run
-from .exercise import Exercise, Mistake, Way
-from .mistakes import MISTAKES
+from .calculation import run
+from .exercise import Way
+from .lineup import Lineup, Raised, Suspect, answer_of
 
 MOST_BY_WORDS = 2  # an error alone, in the words of many mistakes, tells nothing
-MOST_VARIANTS_IN_PAIRS = 2  # a fill can be any number: in pairs only the first few are tried
-
-
-@dataclass(frozen=True)
-class Raised:
-    """Stands where an array would, when a calculation raised."""
-
-    type: str
-    text: str
+COARSE_SIZE = 10  # numbers this large at the least may be off by more than the last decimal
+MOST_HALVINGS = 60
+MOST_SLACK = 100  # of a percentage
+ENOUGH_NUMBERS = 3  # where errors differ, so many wrong numbers have to be explained
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A student's answer to one input: the input's quantities and what came."""
+    """A student's answer to one input: what came, within what it counts as equal, and which cells are open."""
 
-    known: Mapping
     answer: np.ndarray | Raised
     within: np.ndarray | float = 0.0
     wrong: bool = True
-    open: np.ndarray | None = None  # cells that were left open
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """One way of going wrong, or two at different steps, the earlier one first."""
-
-    mistakes: tuple[Mistake, ...]
-    ways: tuple[Way, ...]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(mistake.id for mistake in self.mistakes)
-
-
-def answer_of(exercise: Exercise, known: Mapping):
-    """The quantity that the exercise asks for; of a tuple of projections or heads, the first."""
-    value = known[exercise.answer]
-    return np.asarray(value[0] if isinstance(value, tuple) else value)
-
-
-@cache
-def place(way: Way) -> int:
-    """Where in the calculation a way of going wrong first shows."""
-    return min(ORDER[name] for name in (way.makes, *way.skips) if name in ORDER)
-
-
-def available(exercise: Exercise, known: Mapping) -> set[str]:
-    names = {*known, *exercise.steps, "answer"}
-    base = {"d_k": "Q", "d_v": "V", "n_q": "Q", "n_k": "K", "d_model": "X"}
-    return names | {size for size in SIZES if base[size] in names}
-
-
-def suspects(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]:
-    """All single mistakes that an exercise has room for, way by way, the common ones first."""
-    names = available(exercise, inputs[0])
-    left_out = steps_left_out(exercise, inputs)
-    for mistake in MISTAKES.values():
-        if mistake.remark or mistake.step in left_out:
-            continue
-        for way in mistake.ways:
-            way = replace(way, makes=exercise.answer) if way.makes == "answer" else way
-            wanted = {exercise.answer if name == "answer" else name for name in parameters(way.function)}
-            about_heads = mistake.step == "heads" and way.makes != "projected"
-            if way.makes in exercise.steps and wanted <= names and ("n_heads" in names or not about_heads):
-                yield Suspect((mistake,), (way,))
-
-
-@cache
-def needs_mask(way: Way) -> bool:
-    return not {"mask", "allowed"}.isdisjoint(parameters(way.function))
-
-
-def replace_the_same(a: Way, b: Way) -> bool:
-    return a.makes == b.makes and not (a.spoils or b.spoils)
-
-
-def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping]) -> set[str]:
-    """Steps at which nothing can go wrong here."""
-    tables, heads = exercise.is_table, not {"n_heads", "W_Q"}.isdisjoint(inputs[0])
-    hides = any(known.get("mask") is not None and not np.all(known["mask"]) for known in inputs)
-    room = {"conduct": False, "hand": tables, "heads": heads, "mask": hides}
-    return {step for step, there in room.items() if not there}
-
-
-class Lineup:
-    """The suspects of one exercise on one list of inputs; each is worked out once, and only when asked for."""
-
-    def __init__(self, exercise: Exercise, inputs: Sequence[Mapping]):
-        self.exercise, self.inputs = exercise, inputs
-        self.singles = list(suspects(exercise, inputs))
-        self.worked: dict = {}
-
-    @cached_property
-    def pairs(self) -> list[Suspect]:
-        """Two mistakes at different steps, or at least with different results, in the calculation's order."""
-        groups = itertools.groupby(self.singles, lambda suspect: suspect.ids)
-        few = [suspect for _, ways in groups for suspect in itertools.islice(ways, MOST_VARIANTS_IN_PAIRS)]
-        ordered = sorted(few, key=lambda s: place(s.ways[0]))
-        both = [
-            Suspect(a.mistakes + b.mistakes, a.ways + b.ways)
-            for a, b in itertools.combinations(ordered, 2)
-            if a.ids != b.ids and not replace_the_same(a.ways[0], b.ways[0])
-        ]
-        return sorted(both, key=lambda s: s.mistakes[0].step == s.mistakes[1].step)
-
-    def calculation(self, suspect: Suspect, index: int) -> dict:
-        """All quantities that this suspect would have had for input ``index``; ``raised`` among them if it raised."""
-        return self.with_ways(suspect.ways, index)
-
-    def with_ways(self, ways: tuple[Way, ...], index: int) -> dict:
-        if self.inputs[index].get("mask", ...) is None:  # no mask, no mistake with the mask, unless one brings a mask
-            if not any(way.makes == "allowed" and not needs_mask(way) for way in ways):
-                ways = tuple(way for way in ways if not needs_mask(way))
-        key = (*map(id, ways), index)
-        if key not in self.worked:
-            self.worked[key] = self.work_out(ways, index)
-        return self.worked[key]
-
-    def work_out(self, ways: tuple[Way, ...], index: int) -> dict:
-        steps, known = self.exercise.steps, dict(self.inputs[index])
-        if len(ways) == 2:  # all that comes before the second mistake is as with the first alone
-            known = dict(self.with_ways(ways[:1], index))
-            known.pop("raised", None)
-            later = place(ways[1])
-            steps = tuple(itertools.dropwhile(lambda s: ORDER[s] < later and s in known, steps))
-        try:
-            return run(steps, known, ways, self.exercise.skips)
-        except Exception as error:  # a mistaken step may raise anything, as a student's would
-            known["raised"] = Raised(type(error).__name__, str(error))
-            return known
-
-    def right(self, index: int) -> np.ndarray:
-        return answer_of(self.exercise, self.with_ways((), index))
-
-    def predicts(self, suspect: Suspect, index: int) -> np.ndarray | Raised:
-        known = self.calculation(suspect, index)
-        return known["raised"] if "raised" in known else answer_of(self.exercise, known)
-
-    def telling_first(self, seen: Mapping[int, Seen]) -> list[int]:
-        """Inputs in an order in which a contradiction shows soon: wrong answers first, and where few suspects raise."""
-
-        def raising(i):
-            return sum("raised" in self.calculation(suspect, i) for suspect in self.singles)
-
-        return sorted(seen, key=lambda i: (not seen[i].wrong, raising(i) if seen[i].wrong else 0))
-
-    def evidence_against(self, suspect: Suspect, seen: Mapping[int, Seen]) -> "Evidence | None":
-        """What speaks for this suspect, or None if any answer speaks against it."""
-        numbers = words = unlike = 0
-        for index, one in seen.items():
-            known = self.calculation(suspect, index)
-            if "raised" in known or isinstance(one.answer, Raised):
-                both = "raised" in known and isinstance(one.answer, Raised)
-                alike = both and known["raised"] == one.answer
-                words, unlike = words + alike, unlike + (0 if alike else 1 if both else 2)
-                continue
-            explained = self.explains(suspect, known, index, one)
-            if explained is None:
-                return None
-            numbers += explained
-        return Evidence(numbers, words, unlike)
-
-    def explains(self, suspect: Suspect, known: Mapping, index: int, one: Seen) -> int | None:
-        """How many wrong numbers of one answer the suspect explains; None if it would have given others."""
-        guess = answer_of(self.exercise, known)
-        within = one.within * max(mistake.coarser for mistake in suspect.mistakes)
-        free = free_cells(known, one)
-        if differ_at_a_glance(guess, one.answer, within, free):
-            return None
-        free = np.zeros(guess.shape, dtype=bool) if free is None else free
-        if not (equal(guess, one.answer, within) | both_spoilt(guess, one.answer) | free).all():
-            return None
-        right = self.right(index)
-        wrong = ~equal(right, one.answer, one.within) if right.shape == guess.shape else np.ones_like(free)
-        return int((wrong & ~free).sum())
+    open: np.ndarray | None = None
+    extreme: bool = False
+    slack: float = 1.0  # how many times ``within`` a mistaken step may be off, since numbers were rounded on the way
 
 
 @dataclass(frozen=True)
@@ -196,15 +35,180 @@ class Evidence:
     numbers: int
     words: int
     unlike: int  # twice as much where only one side raised
+    compared: int
 
     @property
-    def holds(self) -> bool:
-        """One number is enough where all else agrees; a few are needed where errors differ; else the very words."""
-        return self.numbers >= (3 if self.unlike else 1) or (self.words > 0 and not self.unlike)
+    def is_whole(self) -> bool:
+        return not self.unlike and (self.numbers > 0 or self.words > 0)
+
+    @property
+    def is_enough(self) -> bool:
+        return self.numbers >= ENOUGH_NUMBERS
+
+    @property
+    def is_ample(self) -> bool:
+        return self.is_enough and self.compared > self.unlike
 
     @property
     def strength(self) -> tuple[int, int]:
         return -self.unlike, self.numbers
+
+
+def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
+    """The suspects that explain all that was seen, most likely first.
+
+    A single mistake that explains everything comes before a pair that does, and both before those
+    that leave an error unexplained: a loop runs where a product of matrices raises.
+
+    Parameters
+    ----------
+    lineup : Lineup
+    seen : dict
+        Index of the input -> what came of it.
+
+    Returns
+    -------
+    list of Suspect
+        One for each set of mistakes; several where they come to the same on all these inputs.
+    """
+    with np.errstate(all="ignore"):
+        order = telling_first(lineup, seen)
+        single = weigh(lineup, lineup.singles, seen, order)
+        found = best(single, "is_whole")
+        if found or not tells_more(seen):
+            return found
+        solved = [solve(lineup, suspect, seen, order) for suspect in lineup.unsolved]
+        found = best(weigh(lineup, filter(None, solved), seen, order), "is_whole")
+        if found:
+            return found
+        double = weigh(lineup, plausible_pairs(lineup, seen, order), seen, order)
+        return best(double, "is_whole") or best(single, "is_enough") or best(double, "is_ample")
+
+
+def solve(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Suspect | None:
+    """Find the number with which a suspect gives the wrong answers to extreme inputs, or else the first wrong one.
+
+    The range is halved by the sum of those numbers that grow from its one end to the other.
+    """
+    (way,) = suspect.ways
+    name, number = way.unknown
+    indices = [i for i in order if seen[i].extreme and seen[i].wrong] or order[:1]
+
+    def guess(value: float) -> np.ndarray | None:
+        return run_alone(lineup, replace(way, options={name: value}), indices)
+
+    low, high = guess(number.low), guess(number.high)
+    came = all_numbers([seen[i].answer for i in indices])
+    if low is None or high is None or not low.shape == high.shape == came.shape:
+        return None
+    rising = np.isfinite(low) & (high > low) & np.isfinite(came)
+    bottom, top, wanted = number.low, number.high, came[rising].sum()
+    for _ in range(MOST_HALVINGS):
+        middle = float(np.sign(bottom) * np.sqrt(bottom * top))
+        off = guess(middle)[rising].sum() - wanted
+        if abs(off) <= 1e-9 * (1 + abs(wanted)):
+            break
+        bottom, top = (middle, top) if off < 0 else (bottom, middle)
+    return Suspect(suspect.mistakes, (replace(way, options={name: middle}, unknown=None),))
+
+
+def run_alone(lineup: Lineup, way: Way, indices: list[int]) -> np.ndarray | None:
+    """All numbers of a way's answers to several inputs, kept nowhere."""
+    exercise = lineup.exercise
+    try:
+        all_known = [run(exercise.steps, dict(lineup.inputs[i]), (way,), exercise.skips) for i in indices]
+        return all_numbers([answer_of(exercise, known) for known in all_known])
+    except Exception:  # a mistaken step may raise anything
+        return None
+
+
+def all_numbers(arrays) -> np.ndarray:
+    return np.concatenate([array.ravel().astype(float) for array in arrays if isinstance(array, np.ndarray)] or [[]])
+
+
+def telling_first(lineup: Lineup, seen: Mapping[int, Seen]) -> list[int]:
+    """Inputs in an order in which a contradiction shows soon: wrong answers first, numbers before errors."""
+    return sorted(seen, key=lambda i: (not seen[i].wrong, isinstance(seen[i].answer, Raised), lineup.right(i).size))
+
+
+def tells_more(seen: Mapping[int, Seen]) -> bool:
+    """Whether there are wrong numbers, and not just one all over, that two mistakes might explain."""
+    arrays = [one.answer for one in seen.values() if one.wrong and not isinstance(one.answer, Raised)]
+    numbers = [array[np.isfinite(array)] for array in arrays if array.dtype.kind in "biuf"]
+    return any(array.size and np.ptp(array.astype(float)) > 0 for array in numbers)
+
+
+def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen], order: list[int]) -> Iterable[Suspect]:
+    """The pairs that one look at one input does not rule out."""
+    index = order[0]
+    if isinstance(seen[index].answer, Raised):
+        return lineup.pairs
+    guesses = lineup.pair_guesses(index)
+    return [
+        pair
+        for pair, guess in zip(lineup.pairs, guesses, strict=True)
+        if guess is None or not differ_at_a_glance(guess, seen[index]) or hides_all(lineup, pair, index)
+    ]
+
+
+def hides_all(lineup: Lineup, pair: Suspect, index: int) -> bool:
+    """Whether the pair leaves a query without any key, so that a look at one number proves nothing."""
+    allowed = lineup.calculation(pair.ways[:1], index).get("allowed")
+    return allowed is not None and not np.asarray(allowed).any(axis=-1).all()
+
+
+def weigh(lineup: Lineup, suspects: Iterable[Suspect], seen: Mapping[int, Seen], order: list[int]):
+    """Each suspect that nothing speaks against, with what speaks for it."""
+    weighed = ((suspect, evidence_against(lineup, suspect, seen, order)) for suspect in suspects)
+    return [(suspect, evidence) for suspect, evidence in weighed if evidence is not None]
+
+
+def best(weighed, enough: str) -> list[Suspect]:
+    found = [(suspect, evidence) for suspect, evidence in weighed if getattr(evidence, enough)]
+    if not found:
+        return []
+    top = max(evidence.strength for _, evidence in found)
+    likely = sorted((suspect for suspect, evidence in found if evidence.strength == top), key=lambda s: s.rank)
+    each: dict[tuple[str, ...], Suspect] = {}
+    for suspect in likely:
+        each.setdefault(suspect.ids, suspect)
+    return list(each.values()) if top[1] or len(each) <= MOST_BY_WORDS else []
+
+
+def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:
+    """What speaks for a suspect, or None if any answer speaks against it."""
+    numbers = words = unlike = compared = 0
+    for index in order:
+        known, one = lineup.calculation(suspect.ways, index), seen[index]
+        if "raised" in known or isinstance(one.answer, Raised):
+            both = "raised" in known and isinstance(one.answer, Raised)
+            alike = both and known["raised"] == one.answer
+            words, unlike = words + alike, unlike + (0 if alike else 1 if both else 2)
+            continue
+        explained = explained_numbers(lineup, suspect, known, index, one)
+        if explained is None:
+            return None
+        numbers, compared = numbers + explained, compared + 1
+    return Evidence(numbers, words, unlike, compared)
+
+
+def explained_numbers(lineup: Lineup, suspect: Suspect, known: Mapping, index: int, one: Seen) -> int | None:
+    """How many wrong numbers of one answer the suspect explains; None if it would have given others."""
+    guess = answer_of(lineup.exercise, known)
+    free = free_cells(known, one)
+    if differ_at_a_glance(guess, one) and (free is None or guess.shape != one.answer.shape):
+        return None
+    coarser = max(mistake.coarser for mistake in suspect.mistakes)
+    if coarser > 1 and not np.nanmax(np.abs(guess), initial=0) > COARSE_SIZE:
+        return None  # against so coarse a measure, small numbers would all be equal
+    within = one.within * (coarser if any(mistake.step == "hand" for mistake in suspect.mistakes) else one.slack)
+    free = np.zeros(guess.shape, dtype=bool) if free is None else free
+    if not (equal(guess, one.answer, within) | both_spoilt(guess, one.answer) | free).all():
+        return None
+    right = lineup.right(index)
+    if right.shape != guess.shape:
+        return guess.size
+    return int((~equal(right, one.answer, one.within) & ~equal(right, guess, one.within) & ~free).sum())
 
 
 def free_cells(known: Mapping, seen: Seen) -> np.ndarray | None:
@@ -219,15 +223,17 @@ def free_cells(known: Mapping, seen: Seen) -> np.ndarray | None:
     return free
 
 
-def differ_at_a_glance(a: np.ndarray, b: np.ndarray, within, free) -> bool:
-    """Shapes, and one number: that settles most comparisons."""
+def differ_at_a_glance(guess: np.ndarray, one: Seen) -> bool:
+    """Shapes, and one number, with room for what rounding by hand may do: that settles most comparisons."""
+    a, b = guess, one.answer
     if a.shape != b.shape or a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
         return True
-    if free is not None or a.size == 0:
+    if a.size == 0:
         return False
     middle = a.size // 2
     x, y = a.item(middle), b.item(middle)
-    return abs(x - y) > (within if np.ndim(within) == 0 else within.item(middle))
+    within = one.within if np.ndim(one.within) == 0 else one.within.item(middle)
+    return abs(x - y) > within * (MOST_SLACK if one.slack > 1 else 1)
 
 
 def equal(a: np.ndarray, b: np.ndarray, within) -> np.ndarray:
@@ -239,33 +245,3 @@ def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim == 0:
         return ~np.isfinite(a) & ~np.isfinite(b)
     return ~np.isfinite(a).all(axis=-1, keepdims=True) & ~np.isfinite(b).all(axis=-1, keepdims=True)
-
-
-def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
-    """The suspects that explain all that was seen, most likely first: single mistakes, or else pairs.
-
-    Parameters
-    ----------
-    lineup : Lineup
-    seen : dict
-        Index of the input -> what came of it.
-
-    Returns
-    -------
-    list of Suspect
-        One for each set of mistakes; several where they come to the same on all these inputs.
-    """
-    with np.errstate(all="ignore"):
-        for line in ("singles", "pairs"):
-            ordered = seen if line == "singles" else {i: seen[i] for i in lineup.telling_first(seen)}
-            evidence = [(suspect, lineup.evidence_against(suspect, ordered)) for suspect in getattr(lineup, line)]
-            found = [(suspect, against) for suspect, against in evidence if against and against.holds]
-            if found:
-                best = max(against.strength for _, against in found)
-                likely = one_each([suspect for suspect, against in found if against.strength == best])
-                return likely if best[1] or len(likely) <= MOST_BY_WORDS else []
-    return []
-
-
-def one_each(suspects: list[Suspect]) -> list[Suspect]:
-    return list({suspect.ids: suspect for suspect in reversed(suspects)}.values())[::-1]

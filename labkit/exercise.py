@@ -3,7 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,18 @@ class Answer:
     timed_out: bool = False
 
 
+@dataclass(frozen=True)
+class AnyNumber:
+    """A parameter that may have any value in a range: the usual ones are tried, any other is solved for."""
+
+    low: float
+    high: float
+    usual: tuple[float, ...]
+
+    def __iter__(self):
+        return iter(self.usual)
+
+
 @dataclass(frozen=True, eq=False)
 class Way:
     """One way in which a mistake is made.
@@ -82,6 +94,8 @@ class Way:
         Steps that hand on what they were given.
     options : dict
         The values of the keyword-only parameters.
+    unknown : (name, AnyNumber), optional
+        A keyword-only parameter whose value has to be solved for.
     """
 
     makes: str
@@ -89,6 +103,7 @@ class Way:
     spoils: bool = False
     skips: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    unknown: tuple[str, AnyNumber] | None = None
 
 
 class Mistake:
@@ -106,11 +121,15 @@ class Mistake:
         """Declare one more way of making the same mistake (the function's own name doesn't matter)."""
 
         def record(function: Callable) -> "Mistake":
-            names = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-            for values in itertools.product(*(p.default for p in names)):
-                options = dict(zip((p.name for p in names), values, strict=True))
-                target = spoils or makes or PRODUCT_OF_STEP[self.step]
-                self.ways.append(Way(target, function, bool(spoils), tuple(skips.split()), options))
+            choices = {
+                p.name: p.default for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
+            }
+            way = Way(spoils or makes or PRODUCT_OF_STEP[self.step], function, bool(spoils), tuple(skips.split()))
+            for values in itertools.product(*choices.values()):
+                self.ways.append(replace(way, options=dict(zip(choices, values, strict=True))))
+            for name, choice in choices.items():
+                if isinstance(choice, AnyNumber):
+                    self.ways.append(replace(way, unknown=(name, choice)))
             return self
 
         return record
@@ -121,7 +140,8 @@ def mistake(
 ) -> Callable:
     """Declare a mistake: its id is the function's name, what the student reads is the docstring.
 
-    A keyword-only parameter whose default is a tuple stands for each of those values in turn.
+    A keyword-only parameter whose default is a tuple stands for each of those values in turn; one whose
+    default is an ``AnyNumber`` stands for every number of its range.
     A remark is said but costs nothing. Numbers may be off by ``coarser`` times what rounding allows.
     """
 

@@ -145,7 +145,7 @@ def seen_from_function(exercise, shown: Tried) -> list[str]:
     if fault.kind == "shape":
         return [f"With {label}, the answer {fault.text}; {shown.right.shape} is asked for."]
     if shown.case.raises:
-        return [f"With {label}, it gave back numbers, such as {number(np.ravel(shown.value)[-1])}."]
+        return [f"With {label}, you get {number(np.ravel(shown.value)[-1])} and no error."]
     return [f"With {label}, you get {fault.text} of your {WHAT[exercise.answer]}."]
 
 
@@ -222,6 +222,8 @@ def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
     totals = np.nan_to_num(rows.sum(axis=-1), nan=1.0)
     row = int(np.argmax(np.abs(totals - 1)))
     fields = {
+        "n_q": n_q,
+        "n_k": weights.shape[-1],
         "row": row % n_q + 1,
         "row_total": totals[row],
         "column": 1,

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .answer import Fault, compare, read, tolerance, without_leading_ones
-from .diagnosis import Lineup, Raised, Seen, Suspect, diagnose
+from .diagnosis import Seen, diagnose
 from .exercise import PRODUCT_OF_STEP, Answer, Case, Exercise
 from .exercises import EXERCISES
+from .lineup import Lineup, Raised, Suspect
 from .mistakes import MISTAKES
 from .properties import broken
 
@@ -18,6 +19,7 @@ Ask = Callable[[Mapping[str, Any]], Answer]
 
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
+LARGEST_ANSWER = 10_000  # numbers; ours have a few hundred at most
 EMPTY_ROW = "accepts_an_empty_row"
 
 
@@ -101,13 +103,13 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
             return Verdict(exercise, "unattempted")
         if answer.timed_out:
             return Verdict(exercise, "timed_out", tried=tuple(tried.values()), shown=tried[i])
-    tried = excuse(tried)
+    tried = no_lucky_error(excuse(tried))
     bad = {i: one for i, one in tried.items() if not one.good and not one.case.remark}
     remarks = remarks_on(tried.values())
     if not bad:
         return Verdict(exercise, "passed", 1.0, tried=tuple(tried.values()), remarks=remarks)
     verdict = explain(exercise, lineup, tried, bad)
-    if not verdict.mistakes and not verdict.shown.answer.error_type:
+    if not verdict.mistakes and verdict.shown.fault.kind in ("values", "finite"):
         sentence, args = broken(exercise, ask, verdict.shown.case.args)
         verdict = replace(verdict, broken=sentence, smallest=args)
     remarks = tuple(remark for remark in remarks if remark not in verdict.mistakes)
@@ -121,12 +123,32 @@ def try_case(case: Case, lineup: Lineup, index: int, ask: Ask) -> Tried:
     if answer.error_type:
         fault = None if case.raises else Fault("raised", answer.error)
         return Tried(case, known, right, answer, None, fault)
-    value = read(answer.value)
+    value = several_things(answer.value, right) or read(answer.value)
     if isinstance(value, Fault):
-        return Tried(case, known, right, answer, value, value)
+        return Tried(case, known, right, answer, None, value)
     value = without_leading_ones(value, right.shape)
     fault = Fault("values", "came back without an error") if case.raises else compare(value, right)
+    if fault and fault.kind == "shape" and value.size > LARGEST_ANSWER:
+        value = None  # nothing of this size was asked for
     return Tried(case, known, right, answer, value, fault)
+
+
+def several_things(value: Any, right: np.ndarray) -> Fault | None:
+    """A tuple such as (output, weights), where one array was asked for."""
+    if not isinstance(value, tuple) or len(value) < 2 or right.ndim < 2:
+        return None
+    shapes = [np.shape(item) for item in value if hasattr(item, "shape")]
+    if len(shapes) < len(value) or any(len(shape) < right.ndim for shape in shapes):
+        return None
+    return Fault("type", f"gave back {len(value)} things, of shapes {' and '.join(map(str, shapes))}")
+
+
+def no_lucky_error(tried: dict[int, Tried]) -> dict[int, Tried]:
+    """An error where one is asked for counts only if the function gave back something elsewhere."""
+    if not all(one.answer.error_type for one in tried.values()):
+        return tried
+    lucky = Fault("raised", "raises always")
+    return {i: replace(one, fault=one.fault or (lucky if one.case.raises else None)) for i, one in tried.items()}
 
 
 def excuse(tried: dict[int, Tried]) -> dict[int, Tried]:
@@ -200,7 +222,7 @@ def most_telling(bad) -> Tried:
 
     For an error the first input is shown, whose sizes all differ.
     """
-    kinds = ("values", "finite", "shape", "numbers", "type", "nothing", "raised")
+    kinds = ("shape", "values", "finite", "numbers", "type", "nothing", "raised")
 
     def rank(one: Tried):
         odd = one.case.raises, one.case.extreme
@@ -223,17 +245,20 @@ def at_sight(bad) -> str:
 
 def as_seen(one: Tried) -> Seen:
     if one.answer.error_type:
-        return Seen(one.known, Raised(one.answer.error_type, one.answer.error))
+        return Seen(Raised(one.answer.error_type, one.answer.error))
     if not isinstance(one.value, np.ndarray):
-        return Seen(one.known, np.array(["nothing to compare"]))
-    return Seen(one.known, one.value, 10 * tolerance(one.value) * (1 + np.abs(one.value)), not one.good)
+        return Seen(np.array(["nothing to compare"]))
+    value, extreme = one.value, one.case.extreme
+    overflowed = np.broadcast_to(~np.isfinite(value).all(axis=-1, keepdims=True), value.shape) if extreme else None
+    within = 10 * tolerance(value) * (1 + np.abs(np.nan_to_num(value)))
+    return Seen(value, within, not one.good, open=overflowed, extreme=extreme)
 
 
 def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], tried, bad) -> Verdict:
     """Fill in who did it, and the quantities of a case on which it shows."""
     first = suspects[0]
     indices = sorted(bad, key=lambda i: (bad[i] is not verdict.shown, i))
-    worked = [(i, lineup.calculation(first, i)) for i in indices]
+    worked = [(i, lineup.calculation(first.ways, i)) for i in indices]
     index, calculation = next(((i, c) for i, c in worked if "raised" not in c), worked[0])
     ids, together = ids_of(suspects), len(first.ids) == 2
     if any(one.case.raises for one in bad.values()):

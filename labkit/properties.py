@@ -7,8 +7,8 @@ import numpy as np
 
 from .answer import compare, number, read, where, without_leading_ones
 from .calculation import run
-from .diagnosis import answer_of
 from .exercise import Exercise
+from .lineup import answer_of
 
 MOST_ASKS = 120  # how often a function is asked while an input is made smaller
 
@@ -81,6 +81,9 @@ def rounder(args: Mapping[str, Any]) -> Iterator[dict]:
     """The same input with whole numbers, then with smaller ones."""
     floats = {name: value for name, value in args.items() if isinstance(value, np.ndarray) and value.dtype != bool}
     for change in (np.round, lambda v: np.clip(np.round(v), -2, 2), lambda v: np.clip(np.round(v), 0, 1)):
+        for name, value in floats.items():
+            if (change(value) != value).any():
+                yield {**args, name: change(value)}
         changed = {name: change(value) for name, value in floats.items()}
         if any((changed[name] != floats[name]).any() for name in floats):
             yield {**args, **changed}
@@ -96,6 +99,10 @@ def broken(exercise: Exercise, ask: Callable, args: Mapping[str, Any]) -> tuple[
     value, known, right = probe.value(args), probe.known(args), probe.right(args)
     if value is None or value.shape != right.shape or not compare(value, right):
         return "", args
+    if not np.isfinite(value).all():
+        return f"it holds {compare(value, right).text}", args
+    if value.size > 1 and np.ptp(value.astype(float)) == 0 and np.ptp(right.astype(float)) > 0:
+        return f"all numbers of your answer are {number(value.flat[0])}", args
     sentences = PROPERTIES.get(exercise.answer, lambda *_: iter(()))
     return next(sentences(probe, args, value, known), ""), args
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from .answer import Fault, read, tolerance
 from .calculation import run
-from .diagnosis import Lineup, Seen, answer_of, diagnose
+from .diagnosis import Seen, diagnose
 from .exercise import Exercise
 from .judge import Verdict, ids_of
+from .lineup import Lineup, answer_of
 
 TWO_DECIMALS = 0.00501
+SLACK = 3.0  # numbers that were rounded on the way may be off by more than the last decimal
 
 Start = tuple[tuple[str, ...], dict]  # steps that are left, and the quantities to take them from
 
@@ -57,7 +59,7 @@ def judge_cells(exercise: Exercise, starts, rights, array: np.ndarray, open_cell
     share = float(1 - (wrong | open_cells).mean())
     places = {"open_places": as_places(open_cells), "wrong_places": as_places(wrong)}
     if not wrong.any():
-        status = "failed" if open_cells.any() else "passed"
+        status = "unattempted" if open_cells.any() else "passed"
         return Verdict(exercise, status, share, value=array, **places)
     verdict = replace(explain_table(exercise, starts, array, None, within, open_cells), share=share, **places)
     if wrong.sum() == 1 and wrong.size >= 4 and len(verdict.suspects[:1]) < 1:
@@ -155,9 +157,9 @@ def explain_table(exercise, starts, array, shape_fault, within, open_cells=None)
     verdict = Verdict(exercise, "failed", value=array, fault=shape_fault)
     for steps, known in starts:
         lineup = Lineup(replace(exercise, steps=steps), [known])
-        suspects = diagnose(lineup, {0: Seen(known, array, within, open=open_cells)})
+        suspects = diagnose(lineup, {0: Seen(array, within, open=open_cells, slack=SLACK)})
         if suspects:
-            calculation = lineup.calculation(suspects[0], 0)
+            calculation = lineup.calculation(suspects[0].ways, 0)
             found = {"suspects": tuple(suspects), "mistakes": ids_of(suspects)}
             return replace(verdict, calculation=calculation, together=len(suspects[0].ids) == 2, **found)
     return verdict

@@ -3,7 +3,7 @@
 import numpy as np
 
 from labkit.calculation import run
-from labkit.diagnosis import answer_of
+from labkit.lineup import answer_of
 from labkit.exercise import Answer
 
 

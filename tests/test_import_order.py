@@ -19,6 +19,7 @@ ORDER = (
     "calculation",
     "exercise",
     "mistakes",
+    "lineup",
     "diagnosis",
     "exercises",
     "properties",

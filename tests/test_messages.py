@@ -7,7 +7,7 @@ import pytest
 from students import who_does
 
 from labkit.answer import number
-from labkit.diagnosis import answer_of
+from labkit.lineup import answer_of
 from labkit.exercises import EXERCISES
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from students import table_of, who_does
 
-from labkit.diagnosis import Lineup
+from labkit.lineup import Lineup
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function

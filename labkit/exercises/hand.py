@@ -3,12 +3,13 @@
 import hashlib
 import itertools
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from .. import attention as core
-from ..diagnosis import Lineup, Raised
 from ..exercise import Exercise
+from ..lineup import Lineup, Raised
 from .fixed_tables import known, steps_from
 from .heads import COMPUTED
 from .one_head import causal
@@ -17,7 +18,8 @@ T, D_K, D_V, D_MODEL, N_HEADS = 4, 3, 2, 4, 2
 APART = 0.05  # how far a mistake stays from the right table and from every other mistake
 LAYER = ("X", "W_Q", "W_K", "W_V", "W_O")
 COMPUTED_APART = 0.003  # the same for tables that are computed and not rounded
-ROUNDING = 0.011  # the same for mistakes of rounding, which cannot be so far off
+# Mistakes of rounding cannot be that far off; these are as far as two decimals show.
+ROUNDING = {"truncates_decimals": 0.0055, "rounds_too_early": 0.011}
 
 
 def hand(name, lab, answer, before=(), masked=False):
@@ -47,6 +49,7 @@ def from_the_table_before(exercise: Exercise, quantities: dict, table: np.ndarra
     return steps, {**quantities, "d_k": D_K, quantity: table}
 
 
+@lru_cache(maxsize=8)
 def draw_numbers(name: str, attempt: int = 0) -> dict:
     """A student's own numbers: the same for the same name, and such that mistakes can be told apart.
 
@@ -98,15 +101,15 @@ def told_apart(exercise: Exercise, numbers: dict, right: dict) -> bool:
     firsts = {suspect.ids: suspect for suspect in reversed(lineup.singles)}
     with np.errstate(all="ignore"):
         tables = [(lineup.right(0), 1.0)]
-        tables += [(lineup.predicts(s, 0), distance(exercise, s.mistakes[0].step)) for s in firsts.values()]
+        tables += [(lineup.predicts(s, 0), distance(exercise, s.ids[0])) for s in firsts.values()]
     return all(far_or_same(a, b, min(m, n)) for (a, m), (b, n) in itertools.combinations(tables, 2))
 
 
-def distance(exercise: Exercise, step: str) -> float:
+def distance(exercise: Exercise, id: str) -> float:
     """How far off a mistake has to be to be told apart in this table."""
     if exercise.exact:
-        return COMPUTED_APART if step != "hand" else 0.0
-    return ROUNDING if step == "hand" else APART
+        return 0.0 if id in ROUNDING else COMPUTED_APART
+    return ROUNDING.get(id, APART)
 
 
 def far_or_same(a, b, apart: float) -> bool:

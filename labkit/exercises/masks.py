@@ -24,7 +24,7 @@ def masked_cases(rng):
         case("whole numbers", whole_numbers(rng, 4, 4), causal(4)),
         case("nothing hidden", rng.normal(size=(2, 3)), np.ones((2, 3), dtype=bool)),
         case("allowed scores from -10 to -3000000", low, visible, extreme=True),
-        case("a row 2 without any allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
+        case("a query (row 2) without any allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
         case("scores near 1000", 1000 + rng.normal(size=(3, 3)), causal(3), remark="overflows_on_large_scores"),
     ]
 

@@ -1,5 +1,6 @@
 """One head: attention_scores, attention_weights, attention and cross_attention."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -57,7 +58,7 @@ def masked_cases(rng):
 
 
 # Close enough together that one lies between any two usual numbers for a hidden score.
-DEPTHS = np.append(-np.geomspace(10, 2e4, 40), -3e6)
+DEPTHS = np.append(-10 * 2 ** np.arange(0, 12, 0.25), -3e6)
 
 
 def low(d_k):
@@ -86,7 +87,11 @@ def asked(names, make=cases):
 
     def narrowed(rng):
         return [
-            replace(case, args={name: value for name, value in case.args.items() if name in names})
+            replace(
+                case,
+                args={name: value for name, value in case.args.items() if name in names},
+                label=re.sub(r", \d+ by \d+ values", "", case.label),
+            )
             for case in make(rng)
         ]
 

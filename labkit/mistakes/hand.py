@@ -17,7 +17,7 @@ def rounds_too_early(masked_scores):
 def truncates_decimals(answer):
     """The third decimal was cut off and not rounded: {entry}.
     Which of the two neighbours with two decimals is nearer?"""
-    return np.trunc(np.asarray(answer) * 100) / 100
+    return np.trunc(np.round(np.asarray(answer) * 100, 6)) / 100  # 4.32 * 100 is not quite 432
 
 
 @mistake("hand", spoils="answer", coarser=100)

@@ -116,7 +116,7 @@ def transposes_the_projections(X, X_kv, W_Q, W_K, W_V):
 
 @mistake("heads")
 def repeats_one_head(projected, n_heads):
-    """All {n_heads} heads are twins of the first.
+    """The {n_heads} heads are twins: each does what head 1 does.
     Which columns belong to head 2?"""
     return each(lambda Y: np.repeat(split(Y, n_heads)[:1], n_heads, axis=0), projected)
 
@@ -198,7 +198,7 @@ def uses_one_big_head_with_a_small_root(projected, n_heads):
 
 @mistake("heads", spoils="weights")
 def shares_averaged_weights(weights):
-    """All {n_heads} heads use one and the same table of weights, the mean of theirs.
+    """The {n_heads} heads use one and the same table of weights, the mean of theirs.
     What may different heads do for the same query that they can't do here?"""
     return np.broadcast_to(weights.mean(axis=-3, keepdims=True), weights.shape)
 
@@ -213,7 +213,7 @@ def masks_only_the_first_head(scores, allowed, n_heads):
 
 @mistake("heads", makes="Q")
 def asks_with_one_head(parts):
-    """All {n_heads} heads ask with the queries of head 1, each with keys of its own.
+    """The {n_heads} heads ask with the queries of head 1, each with keys of its own.
     Which columns of the projected queries belong to head 2?"""
     return np.repeat(parts[0][:1], len(parts[0]), axis=0)
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ..exercise import mistake
+from ..exercise import AnyNumber, mistake
 
-# Any number may have been filled in: the usual ones first, then all the small ones.
-MODEST = (-1, -10, -100, -1000, -1e4, -50, -99, -200, -500, -999, -9999, -99999, -1e5, -1e6, *range(-2, -50, -1))
-MODEST = tuple(dict.fromkeys(MODEST))
+FILL = AnyNumber(-2e6, -0.05, usual=(-1, -10, -100, -2))
+ADDED = AnyNumber(-2e6, -1.1, usual=(-10, -100))  # adding -1 comes to the same as adding the mask
 
 
 @mistake("mask")
@@ -27,19 +26,19 @@ def zeroes_keys_that_nobody_sees(scores, allowed):
 
 
 @mistake("mask")
-def fills_with_a_modest_number(scores, allowed, *, fill=MODEST):
+def fills_with_a_modest_number(scores, allowed, *, fill=FILL):
     """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: the lower the other scores, the more.
     Is the number that stands for a hidden score out of reach for every score that an allowed key may have?"""
     return np.where(allowed, scores, fill)
 
 
 @fills_with_a_modest_number.also()
-def adds_a_modest_number(scores, allowed, *, fill=MODEST[1:]):  # -1 comes to the same as adding the mask
+def adds_a_modest_number(scores, allowed, *, fill=ADDED):
     return np.where(allowed, scores, scores + fill)
 
 
 @mistake("mask")
-def fills_before_scaling(scores, raw_scores, allowed, *, fill=MODEST):
+def fills_before_scaling(scores, raw_scores, allowed, *, fill=FILL):
     """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: the number filled in was scaled later.
     In which order do scaling and masking come, and would a fill that no scaling can shrink care (d_k = {d_k})?"""
     factor = np.abs(scores).sum() / np.abs(raw_scores).sum()  # whatever the step before made of the raw scores

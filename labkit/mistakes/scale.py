@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..exercise import mistake
+from ..exercise import AnyNumber, mistake
 
 
 @mistake("scale")
@@ -68,8 +68,11 @@ def truncates_the_root(raw_scores, d_k):
     return raw_scores / int(np.sqrt(d_k))
 
 
+WIDTH = AnyNumber(1.1, 2000, usual=(2, 3, 64))
+
+
 @mistake("scale")
-def hard_codes_the_root(raw_scores, *, width=(2, 64, 1.41**2, 1.414**2, 1.4**2)):
+def hard_codes_the_root(raw_scores, *, width=WIDTH):
     """The divisor stays the same whatever the width of the keys is; here that width is {d_k}.
     Which example did the number in your code come from?"""
     return raw_scores / np.sqrt(width)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..calculation import softmax
-from ..exercise import mistake
+from ..exercise import AnyNumber, mistake
 
 
 def exponentials(scores):
@@ -17,11 +17,23 @@ def normalises_over_queries(masked_scores):
     return softmax(masked_scores, axis=-2)
 
 
+@normalises_over_queries.also()
+def shifts_by_rows_and_sums_by_columns(masked_scores):
+    e = exponentials(masked_scores)
+    return e / np.sum(e, axis=-2, keepdims=True)
+
+
 @mistake("softmax")
 def normalises_over_everything(masked_scores):
     """Row {row} of the weights adds to {row_total}; all rows together add to 1.
     How many choices are made in this table, one for all queries or one for each?"""
     e = np.exp(masked_scores - np.max(masked_scores, axis=(-2, -1), keepdims=True))
+    return e / np.sum(e, axis=(-2, -1), keepdims=True)
+
+
+@normalises_over_everything.also()
+def shifts_by_rows_and_sums_over_all(masked_scores):
+    e = exponentials(masked_scores)
     return e / np.sum(e, axis=(-2, -1), keepdims=True)
 
 
@@ -79,8 +91,11 @@ def applies_softmax_twice(masked_scores):
     return softmax(softmax(masked_scores))
 
 
+BASE = AnyNumber(1.1, 20, usual=(2, 10))
+
+
 @mistake("softmax")
-def uses_another_base(masked_scores, *, base=(2, 10)):
+def uses_another_base(masked_scores, *, base=BASE):
     """Two scores one apart give weights in another ratio than the softmax gives; the largest weight is {top}.
     Which number is raised to the score?"""
     return softmax(masked_scores * np.log(base))

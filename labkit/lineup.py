@@ -1,0 +1,201 @@
+"""The suspects of an exercise: every mistake that it has room for, every two, and what each would have answered."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+
+from .calculation import ORDER, SIZES, apply, parameters, run
+from .exercise import PRODUCT_OF_STEP, Exercise, Mistake, Way
+from .mistakes import MISTAKES
+
+MOST_VARIANTS_IN_PAIRS = 4  # a fill can be any number: in pairs only the first few are tried
+SIZE_OF = {"d_k": "Q", "d_v": "V", "n_q": "Q", "n_k": "K", "d_model": "X"}
+
+
+@dataclass(frozen=True)
+class Raised:
+    """Stands where an array would, when a calculation raised."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """One way of going wrong, or two; of two, the ways stand in the order in which they take effect."""
+
+    mistakes: tuple[Mistake, ...]
+    ways: tuple[Way, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids in the order of the calculation's steps."""
+        both = sorted(zip(self.mistakes, self.ways, strict=True), key=lambda one: step_place(*one))
+        return tuple(mistake.id for mistake, _ in both)
+
+    @property
+    def rank(self) -> int:
+        """How far down its mistake's list the way stands: the first is the one that its words are about."""
+        functions = list(dict.fromkeys(way.function for way in self.mistakes[0].ways))
+        return functions.index(self.ways[0].function)
+
+
+def answer_of(exercise: Exercise, known: Mapping):
+    """The quantity that the exercise asks for; of a tuple of projections or heads, the first."""
+    value = known[exercise.answer]
+    return np.asarray(value[0] if isinstance(value, tuple) else value)
+
+
+@cache
+def place(way: Way) -> int:
+    """Where in the calculation a way of going wrong first shows."""
+    return min(ORDER[name] for name in (way.makes, *way.skips))
+
+
+def step_place(mistake: Mistake, way: Way) -> int:
+    """Where its step stands in the calculation, wherever it shows."""
+    if mistake.step in ("heads", "cross"):
+        return ORDER[way.makes]
+    return ORDER.get(PRODUCT_OF_STEP[mistake.step], len(ORDER))
+
+
+@cache
+def needs_mask(way: Way) -> bool:
+    return not {"mask", "allowed"}.isdisjoint(parameters(way.function))
+
+
+def singles(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]:
+    """All single mistakes that an exercise has room for, way by way, the common ones first."""
+    names = {*inputs[0], *exercise.steps, "answer"}
+    names |= {size for size, table in SIZE_OF.items() if table in names and size in SIZES}
+    left_out = steps_left_out(exercise, inputs)
+    for mistake in MISTAKES.values():
+        if mistake.remark or mistake.step in left_out:
+            continue
+        for way in mistake.ways:
+            way = replace(way, makes=exercise.answer) if way.makes == "answer" else way
+            about_heads = mistake.step == "heads" and way.makes != "projected"
+            wanted = {*parameters(way.function), *(["n_heads"] if about_heads else [])}
+            if way.makes in exercise.steps and wanted <= names:
+                yield Suspect((mistake,), (way,))
+
+
+def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping]) -> set[str]:
+    """Steps at which nothing can go wrong here."""
+    hides = any(known.get("mask") is not None and not np.all(known["mask"]) for known in inputs)
+    projects = not {"n_heads", "W_Q"}.isdisjoint(inputs[0])
+    room = {"conduct": False, "hand": exercise.is_table, "heads": projects, "mask": hides}
+    return {step for step, there in room.items() if not there}
+
+
+def can_meet(a: Suspect, b: Suspect) -> bool:
+    """Whether two mistakes can be made at once: not the same one, and not two in place of one step."""
+    (one,), (other,) = a.ways, b.ways
+    return a.mistakes != b.mistakes and (one.makes != other.makes or one.spoils or other.spoils)
+
+
+class Lineup:
+    """The suspects of one exercise on one list of inputs; each is worked out once, and only when asked for."""
+
+    def __init__(self, exercise: Exercise, inputs: Sequence[Mapping]):
+        self.exercise, self.inputs = exercise, inputs
+        found = list(singles(exercise, inputs))
+        self.singles = [suspect for suspect in found if not suspect.ways[0].unknown]
+        self.unsolved = [suspect for suspect in found if suspect.ways[0].unknown]
+        self.worked: dict = {}
+
+    @cached_property
+    def pairs(self) -> list[Suspect]:
+        """Two mistakes at different steps first, then two at one step with different results."""
+        groups = itertools.groupby(self.singles, lambda suspect: suspect.ids)
+        few = [suspect for _, ways in groups for suspect in itertools.islice(ways, MOST_VARIANTS_IN_PAIRS)]
+        ordered = sorted(few, key=lambda suspect: place(suspect.ways[0]))
+        both = [
+            Suspect(a.mistakes + b.mistakes, a.ways + b.ways)
+            for a, b in itertools.combinations(ordered, 2)
+            if can_meet(a, b)
+        ]
+        return sorted(both, key=lambda pair: pair.mistakes[0].step == pair.mistakes[1].step)
+
+    def calculation(self, ways: tuple[Way, ...], index: int) -> dict:
+        """All quantities of input ``index`` with these ways of going wrong; ``raised`` among them if it raised."""
+        no_mask = self.inputs[index].get("mask", ...) is None
+        if no_mask and not any(way.makes == "allowed" and not needs_mask(way) for way in ways):
+            ways = tuple(way for way in ways if not needs_mask(way))  # without a mask, nobody gets the mask wrong
+        key = (*ways, index)
+        if key not in self.worked:
+            self.worked[key] = self.work_out(ways, index)
+        return self.worked[key]
+
+    def work_out(self, ways: tuple[Way, ...], index: int) -> dict:
+        steps, known = self.exercise.steps, dict(self.inputs[index])
+        if len(ways) == 2:  # all that comes before the second mistake is as with the first alone
+            known = dict(self.calculation(ways[:1], index))
+            known.pop("raised", None)
+            later = place(ways[1])
+            steps = tuple(itertools.dropwhile(lambda step: ORDER[step] < later and step in known, steps))
+        try:
+            return run(steps, known, ways, self.exercise.skips)
+        except Exception as error:  # a mistaken step may raise anything, as a student's would
+            known["raised"] = Raised(type(error).__name__, str(error))
+            return known
+
+    def right(self, index: int) -> np.ndarray:
+        return answer_of(self.exercise, self.calculation((), index))
+
+    def predicts(self, suspect: Suspect, index: int) -> np.ndarray | Raised:
+        known = self.calculation(suspect.ways, index)
+        return known["raised"] if "raised" in known else answer_of(self.exercise, known)
+
+    def pair_guesses(self, index: int) -> list[np.ndarray | None]:
+        """What each pair would have answered to one input, as far as many can be worked out in one go.
+
+        Second mistakes at the same step after the same first one are stacked along a leading axis,
+        and the rest of the calculation is done once for all of them.
+        """
+        if ("pairs", index) not in self.worked:
+            guesses: list[np.ndarray | None] = [None] * len(self.pairs)
+            groups: dict = {}
+            for number, pair in enumerate(self.pairs):
+                first, second = pair.ways
+                if stackable(first, second) and not (
+                    self.inputs[index].get("mask", ...) is None and needs_mask(second)
+                ):
+                    groups.setdefault((first, second.makes), []).append(number)
+            for numbers in groups.values():
+                for number, guess in self.stacked(numbers, index):
+                    guesses[number] = guess
+            self.worked["pairs", index] = guesses
+        return self.worked["pairs", index]
+
+    def stacked(self, numbers: list[int], index: int) -> list[tuple[int, np.ndarray]]:
+        first, second = self.pairs[numbers[0]].ways
+        known, made = self.calculation((first,), index), second.makes
+        if made not in known:
+            return []
+        done, products = [], []
+        for number in numbers:
+            way = self.pairs[number].ways[1]
+            try:
+                product = apply(way.function, known, way.options)
+            except Exception:  # worked out alone later, error and all
+                continue
+            if np.shape(product) == np.shape(known[made]):
+                done.append(number)
+                products.append(product)
+        rest = [step for step in self.exercise.steps if ORDER[step] > ORDER[made]]
+        try:
+            stack = run(rest, {**known, made: np.stack(products)}, (), self.exercise.skips)[self.exercise.answer]
+        except Exception:
+            return []
+        return list(zip(done, stack, strict=True))
+
+
+def stackable(first: Way, second: Way) -> bool:
+    """Whether the second takes the place of one step, an array's, and the first has had its effect by then."""
+    alone = not (second.spoils or second.skips) and second.makes not in ("projected", "parts", "allowed")
+    settled = all(ORDER[name] < ORDER[second.makes] for name in (first.makes, *first.skips))
+    return alone and settled
