@@ -14,15 +14,17 @@ HOMES = {
     "student": ".notebook",
     "fresh_numbers": ".notebook",
     "heatmap": ".draw",
+    "explore": "",  # a package of its own
 }
-__all__ = ["check", "fresh_numbers", "heatmap", "hint", "progress", "student"]
+__all__ = ["check", "explore", "fresh_numbers", "heatmap", "hint", "progress", "student"]
 
 
 def __getattr__(name: str):
     """Import a public name when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'labkit' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(import_module(HOMES[name], __name__), name)
+    home = HOMES[name]
+    value = getattr(import_module(home, __name__), name) if home else import_module(f".{name}", __name__)
     globals()[name] = value
     return value
 

@@ -9,7 +9,8 @@ from .calculation import run
 from .exercise import Way
 from .lineup import Lineup, Raised, Suspect, answer_of
 
-MOST_BY_WORDS = 2  # an error alone, in the words of many mistakes, tells nothing
+MOST_ALIKE = 4  # sets of mistakes that come to the same, of which a student may want to hear
+MOST_BY_WORDS = 2  # an error in the words of many mistakes, or few numbers that many explain, tells nothing
 COARSE_SIZE = 10  # numbers this large at the least may be off by more than the last decimal
 MOST_HALVINGS = 60
 MOST_SLACK = 100  # of a percentage
@@ -172,7 +173,9 @@ def best(weighed, enough: str) -> list[Suspect]:
     each: dict[tuple[str, ...], Suspect] = {}
     for suspect in likely:
         each.setdefault(suspect.ids, suspect)
-    return list(each.values()) if top[1] or len(each) <= MOST_BY_WORDS else []
+    if enough == "is_whole" and top[1]:
+        return list(each.values())[:MOST_ALIKE]
+    return list(each.values()) if len(each) <= MOST_BY_WORDS else []
 
 
 def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:

@@ -38,9 +38,9 @@ class Suspect:
 
     @property
     def rank(self) -> int:
-        """How far down its mistake's list the way stands: the first is the one that its words are about."""
-        functions = list(dict.fromkeys(way.function for way in self.mistakes[0].ways))
-        return functions.index(self.ways[0].function)
+        """How far down its mistake's list a way stands: the first is the one that the words are about."""
+        both = zip(self.mistakes, self.ways, strict=True)
+        return sum(list(dict.fromkeys(w.function for w in mistake.ways)).index(way.function) for mistake, way in both)
 
 
 def answer_of(exercise: Exercise, known: Mapping):

@@ -276,7 +276,7 @@ def test_progress_lists_the_lab_that_was_begun():
 
 
 def test_a_public_name_that_is_not_there_says_which_are():
-    with pytest.raises(AttributeError, match="it has check, fresh_numbers"):
+    with pytest.raises(AttributeError, match="it has check, explore, fresh_numbers"):
         _ = labkit.chek
 
 

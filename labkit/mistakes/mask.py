@@ -52,11 +52,21 @@ def fills_with_plus_infinity(scores, allowed):
     return np.where(allowed, scores, np.inf)
 
 
+@fills_with_plus_infinity.also()
+def fills_with_a_huge_number(scores, allowed):
+    return np.where(allowed, scores, 1e9)
+
+
 @mistake("mask")
 def multiplies_by_minus_infinity(scores, allowed):
     """Row {bad_row} of the answer is not a number, although its query has allowed keys.
     What is zero times infinity, and for which keys does your line work that out?"""
     return scores * allowed + (1 - allowed) * -np.inf
+
+
+@multiplies_by_minus_infinity.also()
+def multiplies_scores_by_minus_infinity(scores, allowed):
+    return np.where(allowed, scores, scores * -np.inf)
 
 
 @mistake("mask")
@@ -80,11 +90,21 @@ def inverts_the_mask(mask):
     return ~mask
 
 
+@inverts_the_mask.also("allowed")
+def sees_only_the_future(mask):
+    return ~np.tri(*mask.shape[-2:], dtype=bool)
+
+
 @mistake("mask", makes="allowed")
 def transposes_the_mask(mask):
     """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}, as if the mask's rows were keys.
     Which index of the mask is the query, the first or the second?"""
     return np.swapaxes(mask, -1, -2)
+
+
+@transposes_the_mask.also("allowed")
+def sees_the_future_instead(mask):
+    return ~np.tri(*mask.shape[-2:], -1, dtype=bool)
 
 
 @mistake("mask", makes="allowed")

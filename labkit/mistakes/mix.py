@@ -66,11 +66,21 @@ def averages_the_allowed_values(weights, V, allowed):
     return (share / share.sum(axis=-1, keepdims=True)) @ V
 
 
+@averages_the_values.also()
+def averages_all_rows_into_one(weights, V):
+    return V.mean(axis=-2)
+
+
 @mistake("mix")
 def adds_a_residual(weights, V):
     """The output lies outside the range of the {n_k} values: something was added to the mix.
     Which sum belongs to this calculation, and which to the layer around it?"""
     return weights @ V + V
+
+
+@adds_a_residual.also()
+def adds_the_queries(weights, V, Q):
+    return weights @ V + Q
 
 
 @adds_a_residual.also()

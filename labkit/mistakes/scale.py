@@ -40,6 +40,11 @@ def scales_by_number_of_keys(raw_scores, n_k):
     return raw_scores / np.sqrt(n_k)
 
 
+@scales_by_number_of_keys.also()
+def divides_by_number_of_keys(raw_scores, n_k):
+    return raw_scores / n_k
+
+
 @mistake("scale")
 def scales_by_number_of_queries(raw_scores, n_q):
     """The divisor follows the number of queries, {n_q} here.
@@ -66,6 +71,16 @@ def truncates_the_root(raw_scores, d_k):
     """The divisor lost its decimals (d_k = {d_k}).
     What does turning a number into an integer do to it, and is the divisor a whole number here?"""
     return raw_scores / int(np.sqrt(d_k))
+
+
+@truncates_the_root.also()
+def rounds_the_root(raw_scores, d_k):
+    return raw_scores / round(np.sqrt(d_k))
+
+
+@truncates_the_root.also()
+def rounds_the_root_up(raw_scores, d_k):
+    return raw_scores / np.ceil(np.sqrt(d_k))
 
 
 WIDTH = AnyNumber(1.1, 2000, usual=(2, 3, 64))

@@ -72,6 +72,18 @@ def forgets_the_exponential(masked_scores):
     return masked_scores / np.sum(masked_scores, axis=-1, keepdims=True)
 
 
+@forgets_the_exponential.also()
+def shares_the_shifted_scores(masked_scores):
+    shifted = masked_scores - np.max(masked_scores, axis=-1, keepdims=True)
+    return shifted / np.sum(shifted, axis=-1, keepdims=True)
+
+
+@forgets_the_exponential.also()
+def shares_the_sizes(masked_scores):
+    sizes = np.abs(masked_scores)
+    return sizes / np.sum(sizes, axis=-1, keepdims=True)
+
+
 @mistake("softmax")
 def exponentiates_the_ratio(masked_scores):
     """Row {row} adds to {row_total}, and the largest entry is {top}.
@@ -145,6 +157,11 @@ def truncates_to_integers(weights):
     """Decimals were cut off on the way; the largest weight is {top}.
     Of what type is the array that the results were put into, or the division that made them?"""
     return np.trunc(weights)
+
+
+@truncates_to_integers.also(spoils="weights")
+def rounds_to_integers(weights):
+    return np.round(weights)
 
 
 @truncates_to_integers.also(spoils="weights")

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from labkit.calculation import run
-from labkit.diagnosis import Suspect, answer_of
+from labkit.lineup import Suspect, answer_of
 from labkit.exercise import Answer
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome

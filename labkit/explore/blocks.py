@@ -1,0 +1,122 @@
+"""Several heads: which columns of the projections each owns, its weights, and where its output goes."""
+
+import numpy as np
+
+from .. import attention as core
+from ..draw import Panel, panels_svg
+from .explorer import Explorer, Shown, arity, asked, choice, slider, tick
+from .svg import cells, number, numbers, svg, text
+
+TINTS = ("#4a7ebb", "#c2641a", "#4f9d4f", "#a05aa5")  # the heads are labelled, too
+MOST_TOKENS, MOST_COLUMNS = 8, 16
+NAMES = ("X", "W_Q", "W_K", "W_V", "W_O")
+
+
+def explorer(matrices, n_heads, fn, predict):
+    matrices = numbers_of_ours() if matrices[0] is None else read(matrices)
+    widths = [W.shape[1] for W in matrices[1:4]]
+    counts = [n for n in range(1, len(TINTS) + 1) if not any(width % n for width in widths)]
+    if n_heads not in counts:
+        raise ValueError(
+            f"heads: n_heads must be among {counts}, for widths {widths}; got {n_heads}. Choose one of them."
+        )
+    controls = {
+        "token": slider("token", 1, 1, len(matrices[0])),
+        "n_heads": choice("heads", n_heads, counts),
+        "causal": tick("causal"),
+    }
+    return Explorer(controls, lambda token, n_heads, causal: look(fn, matrices, token - 1, n_heads, causal), predict)
+
+
+def numbers_of_ours():
+    rng = np.random.default_rng(6)
+    return [rng.integers(-2, 3, shape) / 2 for shape in ((4, 6), (6, 6), (6, 6), (6, 6), (6, 6))]
+
+
+def read(matrices):
+    """Return the matrices as arrays of a size that can be shown."""
+    matrices = [np.asarray(matrix if matrix is not None else [], dtype=float) for matrix in matrices]
+    if any(m.ndim != 2 or m.shape[1] > MOST_COLUMNS for m in matrices) or len(matrices[0]) > MOST_TOKENS:
+        got = ", ".join(f"{name} {matrix.shape}" for name, matrix in zip(NAMES, matrices, strict=True))
+        rule = f"X must have at most {MOST_TOKENS} rows, and X, W_Q, W_K, W_V, W_O at most {MOST_COLUMNS} columns"
+        raise ValueError(f"heads: {rule}; got {got}. Give all five, and cut them down.")
+    return matrices
+
+
+def look(fn, matrices, token, n_heads, causal) -> Shown:
+    X, W_Q, W_K, W_V, W_O = matrices
+    masks = {"mask": core.causal_mask(len(X))} if causal else {}
+    projected = {"X W_Q": X @ W_Q, "X W_K": X @ W_K, "X W_V": X @ W_V}
+    splits = fn is not None and arity(fn) == 2
+    parts, complaints = cut(fn if splits else None, list(projected.values()), n_heads)
+    if parts is None:
+        return Shown([row_picture(token, n_heads, projected, [])], [], complaints)
+    heads, weights = core.attention(*parts, **masks, return_weights=True)
+    merged = core.merge_heads(heads)
+    blocks = zip(np.split(merged, n_heads, axis=1), np.split(W_O, n_heads), strict=True)
+    ends = [*(block @ rows for block, rows in blocks), merged @ W_O]
+    if fn is not None and not splits:
+        args = {**dict(zip(NAMES, matrices, strict=True)), "n_heads": n_heads, **masks}
+        own, complaints = asked(fn, args, ends[-1].shape)
+        ends += [] if own is None else [own]
+        complaints += [] if own is None else compare(own, ends[-2])
+    pictures = weight_pictures(weights, token, masks.get("mask"))
+    pictures.append(row_picture(token, n_heads, {**projected, "heads joined": merged}, ends))
+    most = [f"head {r} to token {row.argmax() + 1} ({number(row.max())})" for r, row in enumerate(weights[:, token], 1)]
+    return Shown(pictures, [f"Token {token + 1} gives most weight, in {'; in '.join(most)}."], complaints)
+
+
+def cut(split, projected, n_heads):
+    """Return Q, K and V cut into heads, each (n_heads, T, w), or None, and what to say about a student's split."""
+    if split is None:
+        return [core.split_heads(Y, n_heads) for Y in projected], []
+    parts = []
+    for Y in projected:
+        part, complaints = asked(split, {"Y": Y, "n_heads": n_heads}, (n_heads, len(Y), Y.shape[1] // n_heads))
+        if part is None:
+            return None, complaints
+        parts.append(part)
+    for r, t, _ in np.argwhere(part != core.split_heads(Y, n_heads))[:1]:
+        held = f"Head {r + 1} of your split holds {numbers(part[r, t])} for token {t + 1} of X W_V"
+        complaints.append(f"{held}: these are not its columns.")
+    return parts, complaints
+
+
+def compare(own, right):
+    distance = np.abs(own - right)
+    if (distance <= 1e-5).all():
+        return []
+    t, c = np.unravel_index(np.nan_to_num(distance, nan=np.inf).argmax(), distance.shape)
+    return [f"Your output is not the sum of the heads' shares, most at token {t + 1}, column {c + 1}."]
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def weight_pictures(weights, token, mask):
+    names = [f"→ {n + 1}" if n == token else str(n + 1) for n in range(weights.shape[1])]
+    keys = range(1, weights.shape[2] + 1)
+    return [panels_svg([Panel(w, mask, f"Head {r}", queries=names, keys=keys)]) for r, w in enumerate(weights, 1)]
+
+
+def row_picture(token, n_heads, tables, ends):
+    """Draw the token's row of each table, cut into heads, and below what W_O makes of each head's block."""
+    left, y, wide = 150, 62, 50
+    marks = [text(8, 20, f"Token {token + 1}, from the projections to the output", size=14, bold=True)]
+    said = []
+    for name, table in tables.items():
+        width = table.shape[1] // n_heads
+        for r in range(n_heads):
+            marks.append(text(left + r * width * wide + 2, y - 5, f"head {r + 1}", bold=True))
+        tints = [TINTS[c // width] for c in range(table.shape[1])]
+        marks += cells(left, y, table[token : token + 1], rows=[name], wide=wide, tints=tints)
+        said += [f"{name}, head {r + 1}: {numbers(b)}" for r, b in enumerate(np.split(table[token], n_heads))]
+        y += 50
+    names = [*(f"head {r + 1} · its rows of W_O" for r in range(n_heads)), "output: their sum", "your output"]
+    for n, (name, end) in enumerate(zip(names, ends, strict=False)):
+        tints = [TINTS[n]] * end.shape[1] if n < n_heads else None
+        marks += cells(left, y - 10, end[token : token + 1], rows=[name], wide=wide, tints=tints)
+        said.append(f"{name}: {numbers(end[token])}")
+        y += 30
+    columns = max(table.shape[1] for table in [*tables.values(), *ends])
+    return svg(marks, left + columns * wide + 10, y, f"Token {token + 1}. {'; '.join(said)}.")

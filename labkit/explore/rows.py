@@ -1,0 +1,75 @@
+"""Scores on sliders, and the weights that softmax makes of them."""
+
+import numpy as np
+
+from .. import attention as core
+from .explorer import Explorer, Shown, asked, choice, slider, stops
+from .svg import cells, number, numbers, svg, text
+
+OTHER_ROWS = ((1, 0, 2, -1), (0, 0, 1, 1))
+AXES = {
+    "rows": "Keys compete for each query, as in attention.",
+    "columns": "Queries compete for each key: not what attention does.",
+    "all": "All compete with all: not what attention does.",
+}
+
+
+def explorer(fn, predict):
+    controls = {f"s{n}": slider(f"score {n}", score, -4, 4, 0.5) for n, score in enumerate((2.0, 1.0, 1.0, 0.0), 1)}
+    controls["shift"] = slider("add to row 1", 0, -1000, 1000, 100)
+    controls["temperature"] = stops("temperature", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10])
+    if fn is None:
+        controls["axis"] = choice("axis", "rows", list(AXES))
+
+    def show(s1, s2, s3, s4, shift, temperature, axis=""):
+        unmoved = np.array([(s1, s2, s3, s4), *OTHER_ROWS], dtype=float) / temperature
+        scores = unmoved + np.array([[shift], [0], [0]]) / temperature
+        weights, complaints = weights_of(fn, scores, axis)
+        pictures = [picture("Scores ÷ temperature", scores)]
+        if weights is None:
+            return Shown(pictures, [], complaints)
+        lines = [sums(weights), AXES.get(axis, "Your function decides who competes with whom.")]
+        lines += ties(scores[0], weights[0])
+        if shift:
+            lines.append(effect(shift, weights, weights_of(fn, unmoved, axis)[0]))
+        return Shown([*pictures, picture("Weights", weights, sums=True)], lines, complaints)
+
+    return Explorer(controls, show, predict)
+
+
+def weights_of(fn, scores, axis):
+    """Return the weights (3, 4), or None, and what to say about a student's function."""
+    if fn is not None:
+        return asked(fn, {"scores": scores}, scores.shape)
+    if axis == "all":
+        return core.softmax(scores.ravel()).reshape(scores.shape), []
+    return core.softmax(scores, axis=0 if axis == "columns" else -1), []
+
+
+def sums(weights) -> str:
+    rows, columns, total = numbers(weights.sum(axis=1)), numbers(weights.sum(axis=0)), number(weights.sum())
+    return f"Rows add to {rows}; columns to {columns}; all to {total}."
+
+
+def ties(scores, weights) -> list[str]:
+    """Say what became of the first two equal scores of row 1."""
+    pairs = [[i, j] for i in range(4) for j in range(i + 1, 4) if scores[i] == scores[j]]
+    return [f"Scores {i + 1} and {j + 1} of row 1 tie: weights {numbers(weights[[i, j]])}." for i, j in pairs[:1]]
+
+
+def effect(shift, weights, before) -> str:
+    same = before is not None and np.allclose(weights, before)
+    does = "changes nothing: only differences count" if same else "changes the weights"
+    return f"Adding {shift} to all of row 1 {does}.".replace("-", "−")
+
+
+def picture(title, table, sums=False):
+    x, y = 58, 54
+    marks = [text(8, 20, title, size=14, bold=True)]
+    marks += cells(x, y, table, rows=("query 1", "2", "3"), columns=("key 1", "2", "3", "4"), bars=sums)
+    if sums:
+        marks += cells(x + 4 * 56, y, table.sum(axis=1)[:, None], columns=["adds to"], frame="none")
+        marks += cells(x, y + 78, table.sum(axis=0)[None], rows=["adds to"], frame="none")
+        marks += cells(x + 4 * 56, y + 78, [[table.sum()]], frame="none")
+    words = " ".join(f"Query {q}: {numbers(row)}." for q, row in enumerate(table, 1))
+    return svg(marks, 350 if sums else 290, 160, f"{title}. {words}")

@@ -1,0 +1,53 @@
+"""Why √d_k: the spread of scores and the top weight, with no scale, ÷ d_k and ÷ √d_k."""
+
+from functools import cache
+
+import numpy as np
+
+from .. import attention as core
+from .explorer import Explorer, Shown, slider, stops
+from .svg import cells, number, numbers, svg, text
+
+N_QUERIES, N_KEYS = 64, 8
+WIDTHS = [2**n for n in range(11)]
+SCALES = {"no scale": 0, "÷ d_k": 1, "÷ √d_k": 0.5}
+
+
+def explorer(predict):
+    return Explorer({"d_k": stops("d_k", 64, WIDTHS), "draw": slider("draw", 1, 1, 20)}, show, predict)
+
+
+def show(d_k, draw):
+    raw = raw_scores(draw)[WIDTHS.index(d_k)]
+    found = {name: measure(raw / d_k**power) for name, power in SCALES.items()}
+    spread = "; ".join(f"{number(std)} with {name}" for name, (std, _, _) in found.items())
+    top = "; ".join(f"{number(mean)} with {name}" for name, (_, mean, _) in found.items())
+    lines = [
+        f"d_k = {d_k}; {N_QUERIES} random queries with {N_KEYS} random keys each.",
+        f"Spread of the scores (standard deviation): {spread}.",
+        f"Weight of the top key, on average: {top}. An even share is {1 / N_KEYS}.",
+    ]
+    return Shown([picture(name, *numbers_) for name, numbers_ in found.items()], lines)
+
+
+@cache
+def raw_scores(draw: int) -> np.ndarray:
+    """Return q·k for each width, (n_widths, N_QUERIES, N_KEYS): the first d_k entries of the same random vectors."""
+    rng = np.random.default_rng(draw)
+    q, k = rng.standard_normal((N_QUERIES, 1, WIDTHS[-1])), rng.standard_normal((N_QUERIES, N_KEYS, WIDTHS[-1]))
+    return np.stack([np.sum(q[..., :d_k] * k[..., :d_k], axis=-1) for d_k in WIDTHS])
+
+
+def measure(scores):
+    """Return the standard deviation of scores, the mean top weight, and the weights of the first query."""
+    weights = core.softmax(scores)
+    return scores.std(), weights.max(axis=-1).mean(), weights[0]
+
+
+def picture(name, std, top, weights):
+    marks = [text(8, 20, name, size=14, bold=True), text(8, 40, f"spread {number(std)}, top weight {number(top)}")]
+    marks.append(text(8, 60, "weights of one query:"))
+    names = [f"key {n + 1}" for n in range(N_KEYS)]
+    marks += cells(60, 68, weights[:, None], rows=names, wide=180, high=22, bars=True)
+    words = f"spread {number(std)}, top weight {number(top)}; weights of one query: {numbers(weights)}"
+    return svg(marks, 260, 254, f"{name}: {words}.")
