@@ -140,7 +140,7 @@ def imported_packages(folder):
 def undeclared(folder, declared):
     """Packages a folder imports that belong to none of the declared distributions, nor to the project itself."""
     owners = packages_distributions()
-    own = {"labkit", *(path.stem for path in folder.rglob("*.py")), *(path.parent.name for path in folder.rglob("*.py"))}
+    own = {"labkit", *(name for path in folder.rglob("*.py") for name in (path.stem, path.parent.name))}
     foreign = imported_packages(folder) - own
     return {name for name in foreign if not {canonicalize_name(o) for o in owners.get(name, [name])} & set(declared)}
 
