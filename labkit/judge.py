@@ -183,15 +183,15 @@ def share_of_parts(tried) -> float:
 
 
 def remarks_on(tried) -> tuple[str, ...]:
-    found = [one.case.remark for one in tried if one.case.remark and not one.good and finite_elsewhere(one)]
+    found = [one.case.remark for one in tried if one.case.remark and not one.good and earns_remark(one)]
     found += [one.excused for one in tried if one.excused]
     found += ["changes_its_input" for one in tried if one.answer.altered]
     found += ["uses_half_precision" for one in tried if getattr(one.value, "dtype", None) == np.float16]
     return tuple(dict.fromkeys(found))
 
 
-def finite_elsewhere(one: Tried) -> bool:
-    """A remark about overflow needs an answer that overflowed; wrong numbers have their own reason."""
+def earns_remark(one: Tried) -> bool:
+    """Whether it is what the remark is about: overflow, for instance, and not just wrong numbers."""
     if one.case.remark == EMPTY_ROW:
         return True
     return one.answer.error_type in OVERFLOWS or (one.fault is not None and one.fault.kind == "finite")

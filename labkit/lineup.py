@@ -105,6 +105,7 @@ class Lineup:
         found = list(singles(exercise, inputs))
         self.singles = [suspect for suspect in found if not suspect.ways[0].unknown]
         self.unsolved = [suspect for suspect in found if suspect.ways[0].unknown]
+        self.kept = {suspect.ways[0] for suspect in self.singles}
         self.worked: dict = {}
 
     @cached_property
@@ -125,6 +126,8 @@ class Lineup:
         no_mask = self.inputs[index].get("mask", ...) is None
         if no_mask and not any(way.makes == "allowed" and not needs_mask(way) for way in ways):
             ways = tuple(way for way in ways if not needs_mask(way))  # without a mask, nobody gets the mask wrong
+        if not self.kept.issuperset(ways):  # a number was solved for, for one answer only
+            return self.work_out(ways, index)
         key = (*ways, index)
         if key not in self.worked:
             self.worked[key] = self.work_out(ways, index)
