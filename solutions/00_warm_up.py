@@ -13,6 +13,7 @@
 #   you like. Nothing breaks while dots are left.
 # - Two decimals are enough everywhere. Use Python as a pocket calculator if you want to: `np.exp(1.5)`, `np.sqrt(2)`.
 # - Stuck? Run `hint()` in a new cell. Run it again for the place in the notes to read.
+# - Some pictures have controls. Move them with the mouse, or with Tab, the arrow keys and Space.
 # - Where you are asked for a guess, there are no points for it. Guess first all the same: it is how one notices what
 #   one didn't know.
 # - The text counts from 1 ("query 2"), Python counts from 0 (`row[1]`).
@@ -22,7 +23,7 @@ from math import exp, sqrt
 
 import numpy as np
 
-from labkit import check, heatmap, hint, progress
+from labkit import check, explore, heatmap, hint, progress
 
 
 def compare(guess, result):
@@ -81,6 +82,13 @@ compare(my_ratio, round(float(np.exp(2 - 1)), 2))
 # %% [markdown]
 # The ratio of two weights is $e$ to the *difference* of their scores; the sizes themselves don't matter. Each step up
 # by 1 makes a weight about 2.72 times as large, and no score, however low, is pushed all the way to 0.
+
+# %% [markdown]
+# **Try it.** Move `add to row 1` and watch the weights of row 1; then move `temperature`, by which all scores are
+# divided. Why does only one of the two change the weights?
+
+# %%
+explore.softmax()
 
 # %% [markdown]
 # ## 2. The 2 × 2 of the notes
@@ -178,8 +186,7 @@ compare(my_direction, "larger: the scores lie further apart, so the row is more 
 #
 # $$QK^\top = \begin{bmatrix} 2 & 0 \\ 3 & 2 \end{bmatrix}, \qquad V = \begin{bmatrix} 10 & 0 \\ 0 & 10 \end{bmatrix}$$
 #
-# All three steps are yours: scale, softmax, mix. Take the weights into the mix with all the digits you have: a value
-# of 10 makes ten times as much of whatever rounding took away.
+# All three steps are yours: scale, softmax, mix.
 
 # %%
 # BEGIN SOLUTION
@@ -300,6 +307,20 @@ else:
 # lies between the two values, nearer to one of them.
 
 # %% [markdown]
+# **Predict, then look.** Let the query turn all the way round, always of length 1. How large can the first coordinate
+# of the output get? Put your number in place of the dots, then move `angle of q` and watch the output.
+
+# %%
+# BEGIN SOLUTION
+# STUB: explore.mixing(predict=...)  # the largest first coordinate
+explore.mixing(predict=10)
+# END SOLUTION
+
+# %% [markdown]
+# It gets to 7.31 and no further, at −45°: the query then points towards key 1 and *away from key 2*, and only the
+# difference of the two scores counts. To come nearer to 10 the query would have to be longer.
+
+# %% [markdown]
 # ## 6. Equal keys
 #
 # A query meets three keys; the first two are equal. So are their scores then: $[1, 1, 0]$, already scaled. What are
@@ -361,6 +382,16 @@ check(scaled_score_spread=scaled_score_spread)
 # Divided by 1024 the standard deviation is 32 / 1024, about 0.03. Now all scores are nearly equal, so all keys get
 # nearly the same weight, and the output is close to a plain average, whatever the query asks.
 # <!-- END SOLUTION -->
+
+# %% [markdown]
+# **Predict, then look.** Which will look much the same at every $d_k$: no scale, ÷ d_k or ÷ √d_k? Write it in place of
+# the dots, then move `d_k` from 1 to 1024 and compare the three with your answer above.
+
+# %%
+# BEGIN SOLUTION
+# STUB: explore.scaling(predict=...)  # the one that hardly changes, in quotes
+explore.scaling(predict="÷ √d_k")
+# END SOLUTION
 
 # %% [markdown]
 # ## 8. Start to finish

@@ -13,7 +13,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from labkit import check, heatmap, hint, progress, student
+from labkit import check, explore, heatmap, hint, progress, student
 
 
 def compare(guess, result):
@@ -49,8 +49,8 @@ me
 # - Queries and keys meet in dot products, so they need the same width $d_k$.
 # - Key 3 and value 3 belong to the same token: as many keys as values, always.
 # - The width of the values, $d_v$, is free.
-# - Every token asks, is asked and hands over, so here $n_q = n_k = 4$. (Queries from one sequence and keys from
-#   another come in lab 4.)
+# - Every token asks, is asked and hands over, so here $n_q = n_k = 4$. (It need not be so: queries may also come from
+#   one sequence and keys from another.)
 #
 # It reads like a search engine, and that is a good picture to start with. But nobody programs what to look for: all
 # of these numbers are learned.
@@ -138,9 +138,9 @@ heatmap(hand_weights)
 
 # %% [markdown]
 # The largest score of a row always takes the largest weight; you could have said so from the scores. What softmax
-# adds is *how much* more. Each row is a distribution over the keys, and the margin shows that it adds to 1 (or to
-# 0.99 or 1.01, where rounding bites). In a real sentence a heavy cell might say: the pronoun of this row has just
-# looked up the name of that column.
+# adds is *how much* more. Each row is a distribution over the keys, and the margin shows that it adds to 1, give or
+# take rounding. In a real sentence a heavy cell might say: the pronoun of this row has just looked up the name of
+# that column.
 
 # %% [markdown]
 # ## 4. Mix
@@ -185,6 +185,13 @@ if check(hand_output=hand_output).passed:
     _ = axes.legend()
 else:
     print("The picture appears once the table is right.")
+
+# %% [markdown]
+# **Try it.** Choose 3 `keys`, move `angle of q` and `length of q` as far as they go, then tick `mix keys instead`,
+# and watch the output all the time. Which of these gets it out of the triangle?
+
+# %%
+explore.mixing()
 
 # %% [markdown]
 # That was one head, complete. From here on NumPy does the arithmetic and you do the thinking.
@@ -251,6 +258,13 @@ def softmax(scores):
 check(softmax)
 
 # %% [markdown]
+# **Your function at work.** Move `add to row 1` to 1000, then to −1000, and watch row 1 of the weights. Do they stay
+# as they are, and which line of yours sees to that?
+
+# %%
+explore.softmax(softmax)
+
+# %% [markdown]
 # ## 6. What large $d_k$ does
 #
 # Lab 0 claimed that raw scores spread like $\sqrt{d_k}$. Here is the measurement: for each width 500 random queries,
@@ -267,8 +281,8 @@ for d_k in (4, 64, 1024):
     print(f"d_k = {d_k:4}: standard deviation of raw scores {spread:4.1f}, of scores {spread / d_k**0.5:.1f}")
 
 # %% [markdown]
-# Now let each query share out its weight among its 8 keys. Fair shares would be $1/8$, about 0.13 each. **Guess:** at
-# $d_k = 1024$ and *without* scaling, how large is the largest weight of a query, on average?
+# Now let each query share out its weight among its 8 keys. Fair shares would be $1/8$, about 0.13 each. **Guess**, or
+# remember it from lab 0: at $d_k = 1024$ and *without* scaling, how large is the largest weight of a query, on average?
 
 # %%
 # BEGIN SOLUTION

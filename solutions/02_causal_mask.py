@@ -12,7 +12,7 @@
 # %%
 import numpy as np
 
-from labkit import check, heatmap, hint, progress, student
+from labkit import check, explore, heatmap, hint, progress, student
 
 
 def compare(guess, result):
@@ -85,6 +85,17 @@ for fill in (0, -1, -1e9, -np.inf):
 #
 # In the notes' 2 × 2, row 1 is $[1.41, \text{hidden}]$ and the right weights are $[1, 0]$. Filling with 0 would
 # change nothing there at all: the hidden score is 0 anyway, and one gets the unmasked $[0.80, 0.20]$ back.
+
+# %% [markdown]
+# **Predict, then look.** Four queries under a causal mask have 4.00 of weight to share out in all, and six cells are
+# hidden. How much goes to hidden cells when they are filled with 0? Put your number in place of the dots, then choose
+# each `fill` in turn and watch the hatched cells.
+
+# %%
+# BEGIN SOLUTION
+# STUB: explore.masking(predict=...)  # between 0 and 4
+explore.masking(predict=1.5)
+# END SOLUTION
 
 # %% [markdown]
 # ## 2. Minus infinity, by hand
@@ -314,6 +325,13 @@ def masked_softmax(scores, mask):
 
 
 check(masked_softmax)
+
+# %% [markdown]
+# **Your function at work.** Choose one `mask` after the other and watch the hatched cells of the weights. Finally
+# choose `paint` and take all ticks away from one query. What does your function say to that?
+
+# %%
+explore.masking(masked_softmax)
 
 # %% [markdown]
 # ## 6. Code: attention with a mask

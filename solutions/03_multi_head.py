@@ -12,7 +12,7 @@
 # %%
 import numpy as np
 
-from labkit import check, heatmap, hint, progress, student
+from labkit import check, explore, heatmap, hint, progress, student
 
 
 def compare(guess, result):
@@ -298,6 +298,15 @@ multi_head_output = concatenated_heads @ me.W_O
 check(multi_head_output=multi_head_output)
 
 # %% [markdown]
+# **Follow a token.** Here are your own numbers once more. Move `token` and watch how the shares of the two heads add
+# up to its output; then choose 4 `heads`. Which numbers change, and which stay as they are?
+
+# %%
+finished = check(multi_head_output=multi_head_output).passed
+layer = me.X, me.W_Q, me.W_K, me.W_V, me.W_O
+explore.heads(*layer, me.n_heads) if finished else print("The picture appears once your output is right.")
+
+# %% [markdown]
 # The layer's output has the shape of its input, one row of width $d_{model}$ for each token, so the next layer can
 # start from it.
 #
@@ -428,5 +437,5 @@ progress()
 # - Concatenating lays side by side. It isn't a sum, a mean or a residual.
 # - $W_O$ has $h \cdot d_v$ rows and $d_{model}$ columns, and it counts as parameters.
 #
-# **Next:** you have built the heart of a transformer. Lab 4 looks further: two sequences instead of one, the order of
-# tokens, what it all costs, and what weights do *not* tell.
+# You have built the heart of a transformer. What is left to ask: two sequences instead of one, the order of tokens,
+# what it all costs, and what weights do *not* tell.
