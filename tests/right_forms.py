@@ -898,7 +898,7 @@ for name, function in {
     "concatenate": lambda Z: np.concatenate([Z[r] for r in range(len(Z))], axis=-1),
     "token_by_token": lambda Z: np.array([Z[:, t].ravel() for t in range(Z.shape[1])]),
     "lists": lambda Z: [[x for head in Z for x in head[t]] for t in range(len(Z[0]))],
-    "einsum": lambda Z: np.einsum("htw->thw", Z).reshape(Z.shape[1], Z.shape[0] * Z.shape[2]),
+    "einsum": lambda Z: np.einsum("hsw->shw", Z).reshape(Z.shape[1], Z.shape[0] * Z.shape[2]),
     "c_underscore": lambda Z: np.c_[tuple(Z)],
     "filled_in": lambda Z: filled_in(Z),
     "leading_axis": lambda Z: np.hstack(list(Z))[None],
