@@ -11,7 +11,7 @@ from ipywidgets import HTML, Checkbox, FloatSlider, HBox, IntSlider, Layout, Sel
 
 from ..answer import Fault, read, without_leading_ones
 from ..asking import ask
-from .svg import LOUD, side_by_side, words_of
+from .svg import LOUD, side_by_side, size_of, words_of
 
 SECONDS = 2  # for a student's function under a slider
 COVER = "Covered until you predict: write what you expect after predict= in this cell, and run it again."
@@ -61,7 +61,7 @@ class Explorer(VBox):
     @property
     def words(self) -> str:
         """All that is shown, in words, with a line for each row of a table."""
-        tables = " ".join(map(words_of, self.shown.pictures)).replace(" Query ", "\n  Query ")
+        tables = "\n".join(map(words_of, self.shown.pictures)).replace(" Query ", "\n  Query ")
         said = [*self.shown.lines, *self.shown.loud, *tables.split("\n")]
         return "\n".join(fill(line, 100, subsequent_indent="    ") for line in said if line)
 
@@ -80,9 +80,16 @@ def as_html(shown: Shown) -> str:
     lines = "".join(f"<div>{escape(line)}</div>" for line in shown.lines)
     loud = "<br>".join(map(escape, shown.loud))
     loud = f'<div style="border-left:4px solid {LOUD};padding-left:6px"><b>{loud}</b></div>' if loud else ""
-    pictures = f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{"".join(shown.pictures)}</div>'
+    pictures = "".join(map(shrinking, shown.pictures))
+    pictures = f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{pictures}</div>'
     style = "color:var(--jp-content-font-color1,inherit);line-height:1.5"
     return f'<div style="{style}">{pictures}{lines}{loud}</div>'
+
+
+def shrinking(picture: str) -> str:
+    """Let a picture become a third smaller before the next one has to go below it."""
+    width, _ = size_of(picture)
+    return f'<div style="flex:1 1 {0.67 * width:.0f}px;max-width:{width}px">{picture}</div>'
 
 
 # ---- controls that the keyboard can work in JupyterLab, which takes the arrow keys from lists and radio buttons ------

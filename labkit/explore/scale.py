@@ -39,15 +39,16 @@ def raw_scores(draw: int) -> np.ndarray:
 
 
 def measure(scores):
-    """Return the standard deviation of scores, the mean top weight, and the weights of the first query."""
+    """Return the standard deviation of scores, the mean top weight, and the weights of a middling query."""
     weights = core.softmax(scores)
-    return scores.std(), weights.max(axis=-1).mean(), weights[0]
+    top = weights.max(axis=-1)
+    return scores.std(), top.mean(), weights[np.argsort(top)[len(top) // 2]]
 
 
 def picture(name, std, top, weights):
     marks = [text(8, 20, name, size=14, bold=True), text(8, 40, f"spread {number(std)}, top weight {number(top)}")]
-    marks.append(text(8, 60, "weights of one query:"))
+    marks.append(text(8, 60, "weights of a typical query:"))
     names = [f"key {n + 1}" for n in range(N_KEYS)]
     marks += cells(60, 68, weights[:, None], rows=names, wide=180, high=22, bars=True)
-    words = f"spread {number(std)}, top weight {number(top)}; weights of one query: {numbers(weights)}"
+    words = f"spread {number(std)}, top weight {number(top)}; weights of a typical query: {numbers(weights)}"
     return svg(marks, 260, 254, f"{name}: {words}.")

@@ -77,11 +77,15 @@ def words_of(picture: str) -> str:
     return unescape(re.search(r'aria-label="([^"]*)"', picture)[1])
 
 
+def size_of(picture: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in re.search(r'width="(\d+)" height="(\d+)"', picture).groups())
+
+
 def side_by_side(pictures, lines) -> str:
     """Return one picture of several, with lines of text below."""
     marks, x, bottom = [], 0, 0
     for picture in pictures:
-        width, height = (int(size) for size in re.search(r'width="(\d+)" height="(\d+)"', picture).groups())
+        width, height = size_of(picture)
         marks.append(picture.replace("<svg ", f'<svg x="{x}" ', 1))
         x, bottom = x + width, max(bottom, height)
     width = max(x, 480 if lines else 0)
