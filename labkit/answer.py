@@ -28,6 +28,8 @@ def read(value: Any) -> np.ndarray | Fault:
     """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array."""
     if value is None:
         return Fault("nothing", "gave back nothing (None)")
+    if value is Ellipsis:
+        return Fault("type", "gave back the dots that stand for what is still to be written")
     if isinstance(value, str | bytes | dict | set | Iterator) or callable(value):
         return Fault("type", f"gave back {a_or_an(type(value).__name__)}, and not a table of numbers")
     try:
@@ -36,6 +38,8 @@ def read(value: Any) -> np.ndarray | Fault:
         uneven = "inhomogeneous" in str(error)
         reason = "its rows have different lengths" if uneven else first_line(error)
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
+    if array.dtype.kind in "US":
+        return Fault("type", f"holds text, such as {array.flat[0]!r}: numbers stand without quotation marks")
     if array.dtype.kind not in "biuf":
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array
@@ -47,9 +51,18 @@ def plain(value: Any) -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray):
         value = value.filled(0)  # what is masked out has no weight
     elif isinstance(value, Sequence):
-        value = nested(value)
+        value = in_one_go(value)
     array = np.asarray(value)
     return np.array(array.astype(float) if array.dtype == object else array, subok=False)
+
+
+def in_one_go(value: Sequence):
+    """A list as NumPy reads it; number by number where it holds what NumPy can't read."""
+    try:
+        array = np.asarray(value)
+    except Exception:
+        return nested(value)
+    return nested(value) if array.dtype == object else array
 
 
 def nested(value: Any):
@@ -90,7 +103,12 @@ def compare(array: np.ndarray, right: np.ndarray, within: float | None = None) -
     if array.shape != right.shape:
         return Fault("shape", f"has shape {array.shape}")
     if right.dtype == bool and array.dtype != bool and not np.isin(array, (0, 1)).all():
-        return Fault("numbers", f"holds {number(odd_one(array))}, where each entry should say yes or no")
+        looks = (
+            " It looks like a mask that is added to scores."
+            if np.isin(array[~np.isin(array, (0, 1))], -np.inf).all()
+            else ""
+        )
+        return Fault("numbers", f"holds {number(odd_one(array))}, where each entry should say yes or no.{looks}")
     strange = np.isnan(array) | (np.isinf(array) & (array != right))
     if strange.any():
         place = tuple(int(i) for i in np.argwhere(strange)[0])

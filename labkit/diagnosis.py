@@ -10,6 +10,7 @@ from .exercise import Way
 from .lineup import Lineup, Raised, Suspect, answer_of
 
 MOST_ALIKE = 4  # sets of mistakes that come to the same, of which a student may want to hear
+MOST_FOR_A_TABLE = 4  # in a small table, many mistakes may come to the same by chance
 MOST_BY_WORDS = 2  # an error in the words of many mistakes, or few numbers that many explain, tells nothing
 COARSE_SIZE = 10  # numbers this large at the least may be off by more than the last decimal
 MOST_HALVINGS = 60
@@ -55,7 +56,7 @@ class Evidence:
         return -self.unlike, self.numbers
 
 
-def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
+def diagnose(lineup: Lineup, seen: Mapping[int, Seen], pairs: bool = True) -> list[Suspect]:
     """The suspects that explain all that was seen, most likely first.
 
     A single mistake that explains everything comes before a pair that does, and both before those
@@ -66,6 +67,8 @@ def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
     lineup : Lineup
     seen : dict
         Index of the input -> what came of it.
+    pairs : bool
+        Whether to try two mistakes at once.
 
     Returns
     -------
@@ -74,16 +77,19 @@ def diagnose(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
     """
     with np.errstate(all="ignore"):
         order = telling_first(lineup, seen)
+        is_table = lineup.exercise.is_table
         single = weigh(lineup, lineup.singles, seen, order)
-        found = best(single, "is_whole")
+        found = best(single, "is_whole", MOST_FOR_A_TABLE if is_table else None)
         if found or not tells_more(seen):
             return found
         solved = [solve(lineup, suspect, seen, order) for suspect in lineup.unsolved]
         found = best(weigh(lineup, filter(None, solved), seen, order), "is_whole")
-        if found:
+        if found or not pairs:
             return found
         double = weigh(lineup, plausible_pairs(lineup, seen, order), seen, order)
-        return best(double, "is_whole") or best(single, "is_enough") or best(double, "is_ample")
+        return (
+            best(double, "is_whole", 1 if is_table else None) or best(single, "is_enough") or best(double, "is_ample")
+        )
 
 
 def solve(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Suspect | None:
@@ -164,7 +170,12 @@ def weigh(lineup: Lineup, suspects: Iterable[Suspect], seen: Mapping[int, Seen],
     return [(suspect, evidence) for suspect, evidence in weighed if evidence is not None]
 
 
-def best(weighed, enough: str) -> list[Suspect]:
+def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
+    """The suspects with the strongest evidence, usual ways of going wrong first.
+
+    With ``most``, unusual ways are left out, and where still more sets of mistakes come to the same,
+    there is no telling.
+    """
     found = [(suspect, evidence) for suspect, evidence in weighed if getattr(evidence, enough)]
     if not found:
         return []
@@ -172,10 +183,11 @@ def best(weighed, enough: str) -> list[Suspect]:
     likely = sorted((suspect for suspect, evidence in found if evidence.strength == top), key=lambda s: s.rank)
     each: dict[tuple[str, ...], Suspect] = {}
     for suspect in likely:
-        each.setdefault(suspect.ids, suspect)
-    if enough == "is_whole" and top[1]:
-        return list(each.values())[:MOST_ALIKE]
-    return list(each.values()) if len(each) <= MOST_BY_WORDS else []
+        if most is None or suspect.rank == likely[0].rank:
+            each.setdefault(suspect.ids, suspect)
+    if most is None and not (enough == "is_whole" and top[1]):
+        most = MOST_BY_WORDS
+    return list(each.values())[:MOST_ALIKE] if most is None or len(each) <= most else []
 
 
 def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:

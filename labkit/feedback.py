@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .answer import number, where
-from .calculation import SIZES
+from .calculation import ORDER, SIZES
 from .draw import heatmap_svg
 from .exercise import Mistake, Outcome
 from .judge import Tried, Verdict
@@ -140,6 +140,8 @@ def seen_from_function(exercise, shown: Tried) -> list[str]:
     label, fault = shown.case.label, shown.fault
     if shown.answer.error_type:
         return [f"With {label}, {raised(shown)}"]
+    if fault.kind == "numbers":
+        return [f"With {label}, your {WHAT[exercise.answer]} {fault.text}"]
     if fault.kind in ("type", "nothing"):
         return [f"With {label}, it {fault.text}; an array of shape {shown.right.shape} is asked for."]
     if fault.kind == "shape":
@@ -169,7 +171,7 @@ def named(verdict: Verdict) -> list[str]:
 
 def property_or_place(verdict: Verdict) -> list[str]:
     said = [verdict.broken[0].upper() + verdict.broken[1:] + "."] if verdict.broken else []
-    if verdict.smallest:
+    if verdict.smallest and sum(np.size(value) for value in verdict.smallest.values()) <= MOST_BY_HAND:
         inputs = ", ".join(f"{name} = {short(value)}" for name, value in verdict.smallest.items())
         said.append(f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?")
     return said
@@ -258,7 +260,8 @@ def answer_fields(verdict: Verdict) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if isinstance(value, np.ndarray):
         bad = np.argwhere(~np.isfinite(value)) if value.dtype.kind == "f" else ()
-        fields["bad_row"] = int(bad[0][-2]) + 1 if len(bad) and value.ndim >= 2 else 1
+        if len(bad) and value.ndim >= 2:
+            fields["bad_row"] = int(bad[0][-2]) + 1
         if len(places) and value.ndim == len(places[0]):
             fields |= {"entry": number(value[places[0]]), "where": place_name(places[0])}
     if verdict.tried:
@@ -284,6 +287,7 @@ def hints(verdict: Verdict) -> tuple[str, str]:
     return LOOK_AT[steps[0]], READ[steps[0]]
 
 
+MOST_BY_HAND = 30  # numbers
 LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
 
 COLOURS = {"passed": "#2e7d32", "unattempted": "#616161", "failed": "#c62828", "crashed": "#c62828"}
@@ -293,8 +297,12 @@ MARKS = {"passed": "✓", "unattempted": "○"}
 def picture(verdict: Verdict) -> str:
     """The table of weights behind a wrong answer, where the mistake was made on the way to it."""
     weights = verdict.calculation.get("weights")
-    mistaken = verdict.mistakes and MISTAKES[verdict.mistakes[0]].step in ("scores", "scale", "mask", "softmax")
-    if not mistaken or np.ndim(weights) != 2 or max(np.shape(weights)) > LARGEST_PICTURE:
+    ways = verdict.suspects[0].ways if verdict.suspects else ()
+    if (
+        not any(ORDER[way.makes] <= ORDER["weights"] for way in ways)
+        or np.ndim(weights) != 2
+        or max(np.shape(weights)) > LARGEST_PICTURE
+    ):
         return ""
     mask = verdict.calculation.get("mask")
     mask = mask if np.shape(mask) == np.shape(weights) else None

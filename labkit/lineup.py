@@ -104,7 +104,8 @@ class Lineup:
         self.exercise, self.inputs = exercise, inputs
         found = list(singles(exercise, inputs))
         self.singles = [suspect for suspect in found if not suspect.ways[0].unknown]
-        self.unsolved = [suspect for suspect in found if suspect.ways[0].unknown]
+        # With two decimals, some number would fit nearly every table.
+        self.unsolved = [] if exercise.is_table else [suspect for suspect in found if suspect.ways[0].unknown]
         self.kept = {suspect.ways[0] for suspect in self.singles}
         self.worked: dict = {}
 

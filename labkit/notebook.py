@@ -2,6 +2,7 @@
 
 import difflib
 import html
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from .asking import ask
 from .exercise import Exercise, Outcome
 from .exercises import EXERCISES, draw_numbers
 from .feedback import as_html, as_table, outcome, progress_table
-from .judge import judge_function
+from .judge import Verdict, judge_function, parts_of
 from .table import judge_table
 
 READY_MADE = ("labkit", "torch", "tensorflow", "jax", "scipy")
@@ -51,6 +52,7 @@ class Session:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     hints_given: dict[str, int] = field(default_factory=dict)
     last: str = ""
+    asking: bool = False
 
 
 SESSION = Session()
@@ -74,7 +76,7 @@ def student(name: str) -> Student:
     """Your own numbers: the same name always gets the same ones."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"student: your name must be a text that isn't empty; got {name!r}. Write student('ada').")
-    return new_numbers(name.strip(), 0)
+    return new_numbers(unicodedata.normalize("NFC", name.strip()), 0)
 
 
 def fresh_numbers() -> Student:
@@ -117,11 +119,15 @@ def check(
     ValueError
         For an exercise that doesn't exist, or a call that names none or several.
     """
+    if SESSION.asking:
+        raise RuntimeError(
+            "check: it was called inside the function that it checks. Move the call out of the function."
+        )
     if answer is not None and not table:
-        return record(check_function(answer, find(exercise or name_of(answer)), part))
+        return record(check_function(answer, find(exercise or name_of(answer)), part), part)
     if answer is None and len(table) == 1 and exercise is None:
         ((name, value),) = table.items()
-        return record(check_table(find(name), value, part))
+        return record(check_table(find(name), value, part), part)
     raise ValueError(
         "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
         f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
@@ -153,7 +159,14 @@ def check_function(function: Any, exercise: Exercise, part: str | None) -> Outco
     origin = (getattr(function, "__module__", "") or "").split(".")[0]
     if origin in READY_MADE:
         return refused(exercise, f"This function comes ready-made from {origin}. Write one of your own and check that.")
-    return outcome(judge_function(exercise, partial(ask, function), part=part))
+    if part is not None and part not in parts_of(exercise):
+        parts = ", ".join(map(repr, parts_of(exercise)))
+        raise ValueError(f"check: {exercise.name} has the parts {parts}; got part={part!r}. Use one of them.")
+    SESSION.asking = True
+    try:
+        return judged(exercise, lambda: judge_function(exercise, partial(ask, function), part=part))
+    finally:
+        SESSION.asking = False
 
 
 def refused(exercise: Exercise, message: str) -> Outcome:
@@ -172,15 +185,27 @@ def check_table(exercise: Exercise, value: Any, part: str | None) -> Outcome:
     if exercise.own and not numbers:
         raise ValueError(f"check: {exercise.name} is about your own numbers. Run me = student('your name') first.")
     SESSION.tables[exercise.name] = value
-    return outcome(judge_table(exercise, value, numbers, SESSION.tables))
+    return judged(exercise, lambda: judge_table(exercise, value, numbers, SESSION.tables))
 
 
-def record(one: Outcome) -> Outcome:
+def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:
+    """The outcome of judging; if the lab itself fails at it, that is said and costs nothing."""
+    try:
+        return outcome(judge())
+    except Exception as error:
+        message = f"The lab itself failed here ({type(error).__name__}), which is not your fault and costs nothing."
+        plain = Outcome(exercise.name, "system_error", 0, exercise.points, message=message)
+        return replace(plain, html=as_html(plain))
+
+
+def record(one: Outcome, part: str | None) -> Outcome:
     earlier = SESSION.outcomes.get(one.exercise)
+    SESSION.last = one.exercise
+    if part and earlier and earlier.points >= one.max_points:
+        return one  # more has been shown before than this part asks for
     if earlier is None or earlier.mistakes != one.mistakes:
         SESSION.hints_given[one.exercise] = 0
     SESSION.outcomes[one.exercise] = one
-    SESSION.last = one.exercise
     return one
 
 

@@ -1,5 +1,6 @@
 """When no mistake is recognised: a property that the answer breaks, on the smallest input that shows it."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from .calculation import run
 from .exercise import Exercise
 from .lineup import answer_of
 
+MOST_SECONDS = 1.0
 MOST_ASKS = 120  # how often a function is asked while an input is made smaller
 
 # Which axes grow and shrink together: q queries, k keys, d and v widths, t tokens, s tokens of the other sequence.
@@ -21,10 +23,11 @@ class Probe:
 
     def __init__(self, exercise: Exercise, ask: Callable):
         self.exercise, self.ask, self.left = exercise, ask, MOST_ASKS
+        self.until = time.monotonic() + MOST_SECONDS
 
     def value(self, args: Mapping[str, Any]) -> np.ndarray | None:
-        self.left -= 1
         answer = self.ask(args)
+        self.left = 0 if answer.timed_out or time.monotonic() > self.until else self.left - 1
         value = None if answer.error_type else read(answer.value)
         if not isinstance(value, np.ndarray):
             return None
@@ -80,7 +83,7 @@ def without(value: Any, letters: str, axis: str, i: int):
 def rounder(args: Mapping[str, Any]) -> Iterator[dict]:
     """The same input with whole numbers, then with smaller ones."""
     floats = {name: value for name, value in args.items() if isinstance(value, np.ndarray) and value.dtype != bool}
-    for change in (np.round, lambda v: np.clip(np.round(v), -2, 2), lambda v: np.clip(np.round(v), 0, 1)):
+    for change in (np.round, lambda v: np.clip(np.round(v), -2, 2), np.sign, lambda v: np.clip(np.round(v), 0, 1)):
         for name, value in floats.items():
             if (change(value) != value).any():
                 yield {**args, name: change(value)}
@@ -139,7 +142,7 @@ def output_properties(probe, args, output, known):
     V = known["V"]
     for i, row in enumerate(output):
         values = V[allowed_pairs(known, len(output), len(V))[i]]
-        outside = (row < values.min(axis=0) - 1e-6) | (row > values.max(axis=0) + 1e-6)
+        outside = (row < values.min(axis=0) - 1e-3) | (row > values.max(axis=0) + 1e-3)
         if outside.any():
             c = int(np.argmax(outside))
             yield f"output {i + 1} lies outside the range of the values it may use: column {c + 1} is {number(row[c])}"

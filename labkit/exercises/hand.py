@@ -17,6 +17,7 @@ from .one_head import causal
 T, D_K, D_V, D_MODEL, N_HEADS = 4, 3, 2, 4, 2
 APART = 0.05  # how far a mistake stays from the right table and from every other mistake
 LAYER = ("X", "W_Q", "W_K", "W_V", "W_O")
+COMPUTED_OFF = 0.02  # how far a mistake stays from a right computed table
 COMPUTED_APART = 0.003  # the same for tables that are computed and not rounded
 # Mistakes of rounding cannot be that far off; these are as far as two decimals show.
 ROUNDING = {"truncates_decimals": 0.0055, "rounds_too_early": 0.011}
@@ -72,7 +73,9 @@ def draw_numbers(name: str, attempt: int = 0) -> dict:
         layer = {key: rng.integers(-1, 2, size=(D_MODEL, D_MODEL)).astype(float) for key in LAYER}
         layer["n_heads"] = N_HEADS
         if all(told_apart(exercise, layer, {}) for exercise in COMPUTED):
-            return numbers | layer
+            for table in (numbers := numbers | layer).values():
+                np.asarray(table).setflags(write=False)  # they are kept, and handed out as copies
+            return numbers
 
 
 def telling(numbers: dict) -> bool:
@@ -100,15 +103,19 @@ def told_apart(exercise: Exercise, numbers: dict, right: dict) -> bool:
     lineup = Lineup(replace(exercise, steps=steps), [quantities])
     firsts = {suspect.ids: suspect for suspect in reversed(lineup.singles)}
     with np.errstate(all="ignore"):
-        tables = [(lineup.right(0), 1.0)]
-        tables += [(lineup.predicts(s, 0), distance(exercise, s.ids[0])) for s in firsts.values()]
-    return all(far_or_same(a, b, min(m, n)) for (a, m), (b, n) in itertools.combinations(tables, 2))
+        right, guesses = lineup.right(0), [(lineup.predicts(s, 0), s.ids[0]) for s in firsts.values()]
+    off = all(far_or_same(right, guess, distance(exercise, id, COMPUTED_OFF)) for guess, id in guesses)
+    return off and all(
+        far_or_same(a, b, min(distance(exercise, id, COMPUTED_APART) for id in ids))
+        for (a, *ids_a), (b, *ids_b) in itertools.combinations(guesses, 2)
+        for ids in [ids_a + ids_b]
+    )
 
 
-def distance(exercise: Exercise, id: str) -> float:
-    """How far off a mistake has to be to be told apart in this table."""
+def distance(exercise: Exercise, id: str, computed: float) -> float:
+    """How far off a mistake has to be in this table."""
     if exercise.exact:
-        return 0.0 if id in ROUNDING else COMPUTED_APART
+        return 0.0 if id in ROUNDING else computed
     return ROUNDING.get(id, APART)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..exercise import Case, Exercise
-from .one_head import CHAIN, DEPTHS, WITH, WITHOUT, causal, padded
+from .one_head import CHAIN, DEPTHS, WITH, WITHOUT, causal, padded, with_holes
 
 WHOLE = ("projected", "parts", "Q", "K", "V", *CHAIN, "merged", "final")
 LAB = ("03_multi_head",)
@@ -14,11 +14,11 @@ def split_cases(rng):
         label = f"{T} tokens, {h} heads of width {width}"
         return Case(label, {"Y": rng.normal(size=(T, h * width)), "n_heads": h})
 
-    return [one(5, 3, 2), one(4, 2, 2), one(2, 4, 3), one(3, 1, 2)]
+    return [one(5, 3, 2), one(4, 2, 2), one(2, 4, 3), one(3, 1, 2), one(3, 6, 1)]
 
 
 def merge_cases(rng):
-    shapes = ((3, 5, 2), (2, 4, 2), (4, 2, 3), (1, 3, 2))
+    shapes = ((3, 5, 2), (2, 4, 2), (4, 2, 3), (1, 3, 2), (6, 3, 1))
     return [
         Case(f"{h} heads, {T} tokens, width {width}", {"Z": rng.normal(size=(h, T, width))}) for h, T, width in shapes
     ]
@@ -41,10 +41,12 @@ def layer_cases(rng):
         layer(rng, 4, 4, 2),
         layer(rng, 3, 8, 2, d_out=5),
         layer(rng, 2, 4, 2),
+        layer(rng, 3, 12, 4),
         layer(rng, 4, 6, 3, causal(4)),
         layer(rng, 4, 4, 2, causal(4)),
         layer(rng, 5, 6, 2, padded(5, 5, 2)),
         layer(rng, 3, 6, 2, causal(3)),
+        layer(rng, 4, 6, 3, with_holes(rng, 4, 4)),
         low(4, 2),
         low(8, 1),
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..exercise import Case, Exercise
-from .one_head import DEPTHS, causal, padded
+from .one_head import DEPTHS, causal, padded, with_holes
 from .softmax import whole_numbers
 
 KEYS, NO_KEYS = "every query has a key", "a query without a key"
@@ -22,6 +22,7 @@ def masked_cases(rng):
         case("a 5 by 7 table with padding", rng.normal(size=(5, 7)), padded(5, 7, 2)),
         case("a 4 by 4 table with padding", rng.normal(size=(4, 4)), padded(4, 4, 1)),
         case("whole numbers", whole_numbers(rng, 4, 4), causal(4)),
+        case("a 6 by 9 table with holes", rng.normal(size=(6, 9)) * 3, with_holes(rng, 6, 9)),
         case("nothing hidden", rng.normal(size=(2, 3)), np.ones((2, 3), dtype=bool)),
         case("allowed scores from -10 to -3000000", low, visible, extreme=True),
         case("a query (row 2) without any allowed key", rng.normal(size=(2, 3)), empty, NO_KEYS, raises=True),
@@ -45,12 +46,12 @@ CAUSAL_MASK = Exercise(
     answer="allowed",
     given=lambda args: {"mask": causal(args["n"])},
     points=2,
-    cases=lambda rng: [Case(f"n = {n}", {"n": n}) for n in (4, 5, 1)],
+    cases=lambda rng: [Case(f"n = {n}", {"n": n}) for n in (4, 7, 1)],
 )
 
 
 def padding_cases(rng):
-    pairs = (([3, 1, 4], 5), ([2, 4, 1, 3], 4), ([2], 3))
+    pairs = (([3, 1, 4], 5), ([2, 4, 1, 3], 4), ([2], 3), ([6, 2, 5], 6))
     return [Case(f"lengths {lengths}, n_k = {n_k}", {"lengths": lengths, "n_k": n_k}) for lengths, n_k in pairs]
 
 

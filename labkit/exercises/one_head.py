@@ -19,6 +19,12 @@ def tables(rng, n_q, n_k, d_k, d_v, whole=False):
     return {name: rng.normal(size=shape) * 1.2 for name, shape in shapes.items()}
 
 
+def far_apart(rng, *shape):
+    """Tables whose scores are several times as large as usual."""
+    given = tables(rng, *shape)
+    return {**given, "Q": 5 * given["Q"]}
+
+
 def causal(n):
     return np.tri(n, dtype=bool)
 
@@ -30,9 +36,15 @@ def padded(n_q, n_k, hidden):
     return mask
 
 
+def with_holes(rng, n_q, n_k):
+    """A mask without any pattern; each query keeps the key at its own place."""
+    return (rng.random((n_q, n_k)) < 0.6) | np.eye(n_q, n_k, dtype=bool)
+
+
 def plain_cases(rng):
-    shapes = ((5, 7, 3, 2), (4, 4, 3, 2), (4, 4, 4, 4), (3, 1, 2, 4), (1, 4, 3, 2))
+    shapes = ((5, 7, 3, 2), (4, 4, 3, 2), (4, 4, 4, 4), (3, 1, 2, 4), (1, 4, 3, 2), (6, 9, 5, 3), (3, 4, 1, 1))
     yield from (Case(sizes(*shape), tables(rng, *shape), WITHOUT) for shape in shapes)
+    yield Case("scores up to 20 in " + sizes(4, 5, 3, 2), far_apart(rng, 4, 5, 3, 2), WITHOUT)
     yield Case("whole numbers in " + sizes(4, 4, 4, 4), tables(rng, 4, 4, 4, 4, whole=True), WITHOUT)
 
 
@@ -46,6 +58,9 @@ def masked_cases(rng):
         ((5, 7, 3, 2), padded(5, 7, 2)),
         ((4, 4, 4, 4), padded(4, 4, 1)),
         ((4, 4, 4, 4), causal(4)),
+        ((6, 9, 5, 3), with_holes(rng, 6, 9)),
+        ((2, 5, 3, 4), np.array([[True, True, False, True, True], [False, True, True, False, True]])),
+        ((3, 4, 2, 2), np.ones((3, 4), dtype=bool)),
     ):
         yield Case(sizes(*shape) + " and a mask", {**tables(rng, *shape), "mask": mask}, WITH)
     whole = tables(rng, 4, 4, 4, 4, whole=True)
@@ -58,7 +73,7 @@ def masked_cases(rng):
 
 
 # Close enough together that one lies between any two usual numbers for a hidden score.
-DEPTHS = np.append(-10 * 2 ** np.arange(0, 12, 0.25), -3e6)
+DEPTHS = np.append(-10 * 2 ** np.arange(0, 18, 0.25), -3e6)
 
 
 def low(d_k):

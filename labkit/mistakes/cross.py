@@ -27,5 +27,5 @@ def keys_from_the_target(X, X_kv, W_Q, W_K, W_V):
 @mistake("cross", makes="allowed")
 def masks_across_causally(n_q, n_k):
     """Query 1 could use only the first of {n_k} keys, although no mask was asked for.
-    Do those keys lie in its future, or in another sequence altogether?"""
+    Who decides here which keys a query may use?"""
     return np.tri(n_q, n_k, dtype=bool)

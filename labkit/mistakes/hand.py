@@ -37,7 +37,7 @@ def reads_rows_as_columns(answer):
 @mistake("hand", spoils="answer")
 def slips_in_one_cell(answer):
     """All is well but for one cell, {where}: {entry}.
-    What do the other cells of its row tell you about it?"""
+    Which row and which column meet there?"""
     slipped = np.array(answer, dtype=float)
     slipped.flat[-1] += 0.3
     return slipped

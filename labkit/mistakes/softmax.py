@@ -53,7 +53,7 @@ def totals_without_keepdims_or_shift(masked_scores):
 
 @mistake("softmax")
 def maxima_without_keepdims(masked_scores):
-    """Rows add to 1, yet key 1 was shifted by one row's maximum and key 2 by another's (row 1 has {top} at most).
+    """Key 1 was shifted by one row's maximum and key 2 by another's; the largest weight is {top}.
     What is the shape of the row maxima, and along which axis does NumPy line it up with the table?"""
     e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
     return e / np.sum(e, axis=-1, keepdims=True)
@@ -140,8 +140,8 @@ def negates_the_scores(masked_scores):
 
 
 @negates_the_scores.also()
-def negates_the_allowed_scores(masked_scores, allowed):
-    return softmax(np.where(allowed, -masked_scores, -np.inf))
+def negates_the_allowed_scores(masked_scores):
+    return softmax(np.where(np.isneginf(masked_scores), -np.inf, -masked_scores))
 
 
 @mistake("softmax")
