@@ -110,6 +110,8 @@ def solve(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen], order: lis
         return None
     rising = np.isfinite(low) & (high > low) & np.isfinite(came)
     bottom, top, wanted = number.low, number.high, came[rising].sum()
+    if not low[rising].sum() < wanted < high[rising].sum():
+        return None
     for _ in range(MOST_HALVINGS):
         middle = float(np.sign(bottom) * np.sqrt(bottom * top))
         off = guess(middle)[rising].sum() - wanted
