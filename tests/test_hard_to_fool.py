@@ -1,0 +1,190 @@
+"""What was tried to fool the checks, to hang them, to break them for later, or to get the answer out of them."""
+
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from labkit import check, fresh_numbers, notebook, student
+from labkit.notebook import Session
+
+
+@pytest.fixture(autouse=True)
+def new_session(monkeypatch):
+    monkeypatch.setattr(notebook, "SESSION", Session())
+
+
+def right(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def weights_of(me):
+    return right(me.Q @ me.K.T / np.sqrt(3))
+
+
+def test_a_check_inside_the_function_that_it_checks_is_an_error_of_the_students():
+    def softmax(scores):
+        check(softmax)
+        return right(scores)
+
+    outcome = check(softmax)
+    assert outcome.status == "crashed" and "Move the call out of the function" in outcome.message
+    assert check(right, exercise="softmax").passed
+
+
+def test_numpy_patched_by_an_answer_does_not_spoil_later_checks(monkeypatch):
+    def softmax(scores):
+        monkeypatch.setattr(np, "exp", lambda x: x)
+        return scores
+
+    assert not check(softmax).passed
+    monkeypatch.undo()
+    monkeypatch.setattr(notebook, "SESSION", Session())
+    assert check(right, exercise="softmax").passed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(lambda s: np.nan_to_num(np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)), id="nan turned to 0"),
+        pytest.param(lambda s: right(np.clip(s, -5, 5)), id="clipped"),
+        pytest.param(lambda s: right(np.maximum(s, -50)), id="cut below"),
+        pytest.param(lambda s: right(s)[:, :10], id="ten columns"),
+        pytest.param(lambda s: (s == s.max(axis=1, keepdims=True)) * 1.0 if (s > 100).any() else right(s), id="winner"),
+    ],
+)
+def test_a_softmax_that_is_only_nearly_right_is_refused(wrong):
+    assert not check(wrong, exercise="softmax").passed
+
+
+@pytest.mark.parametrize("bound", [5, 10, 20])
+def test_scores_that_are_clipped_are_noticed(bound):
+    def attention(Q, K, V, mask=None):
+        scores = np.clip(Q @ K.T / np.sqrt(Q.shape[1]), -bound, bound)
+        return right(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+
+    assert not check(attention).passed
+
+
+def test_holes_in_a_mask_count():
+    def masked_softmax(scores, mask):
+        mask = np.array(mask)
+        for row in mask:
+            if not row.any():
+                raise ValueError("no key")
+            allowed = np.flatnonzero(row)
+            row[allowed[0] : allowed[-1] + 1] = True
+        return right(np.where(mask, scores, -np.inf))
+
+    assert not check(masked_softmax).passed
+
+
+def test_a_function_that_always_raises_earns_nothing_for_the_row_that_it_should_refuse():
+    def masked_softmax(scores, mask):
+        raise ValueError("no")
+
+    assert check(masked_softmax).points == 0
+
+
+def test_a_bare_except_cannot_swallow_the_time_limit(monkeypatch):
+    monkeypatch.setattr(notebook, "ask", partial(notebook.ask, seconds=0.3))
+
+    def softmax(scores):
+        while True:
+            try:  # noqa: SIM105
+                sum(i * i for i in range(1000))
+            except:  # noqa: E722, SIM105
+                pass
+
+    start = time.perf_counter()
+    assert check(softmax).status == "timed_out"
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda s: [right(s), s[:, :1]],
+        lambda s: (right(s), s),
+        lambda s: ...,
+        lambda s: "0.5",
+        lambda s: [["0.5"]],
+        lambda s: {1: 2},
+        lambda s: (row for row in right(s)),
+        lambda s: right(s) * 1j,
+        lambda s: np.full(s.shape, np.nan),
+        lambda s: np.zeros((300, 300, 30)),
+        lambda s: [1, [2, 3]],
+        lambda s: object(),
+    ],
+)
+def test_whatever_comes_back_is_told_in_words(answer):
+    outcome = check(answer, exercise="softmax")
+    assert outcome.status in ("failed", "unattempted") and outcome.points == 0
+    assert 0 < len(outcome.message) < 1000
+
+
+def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same():
+    class Mute(BaseException):
+        def __str__(self):
+            raise RuntimeError
+
+    def softmax(scores):
+        raise Mute
+
+    assert "raised Mute" in check(softmax).message
+
+
+def test_an_error_text_of_a_million_letters_is_cut():
+    def softmax(scores):
+        raise ValueError("x" * 1_000_000)
+
+    assert len(check(softmax).message) < 1000
+
+
+def test_a_wrong_output_does_not_bring_the_right_weights_in_a_picture():
+    me = student("ada")
+    weights = weights_of(me)
+    outcome = check(hand_output=np.round(weights @ me.V / np.sqrt(3), 2))
+    assert outcome.mistakes[0] in ("scales_the_output", "scales_the_weights")
+    shown = outcome._repr_html_()
+    assert not any(f"{w:.2f}" in shown for w in weights.ravel() if f"{w:.2f}" not in outcome.message)
+
+
+def test_numbers_handed_out_cannot_be_changed_for_good():
+    me = student("ada")
+    with pytest.raises(ValueError, match="read-only"):
+        me.numbers["Q"][:] = 0
+    assert fresh_numbers().Q.any() and student("ada").Q.any()
+
+
+@pytest.mark.parametrize("slip", [0.01, -0.01])
+def test_a_hundredth_too_much_is_called_rounding_and_nothing_else(slip):
+    weights = np.round(weights_of(student("ada")), 2)
+    weights[0] += slip
+    outcome = check(hand_weights=weights)
+    assert outcome.mistakes == ()
+    assert "rounding" in outcome.message
+
+
+def test_a_row_that_does_not_add_to_one_is_said():
+    weights = np.round(weights_of(student("ada")), 2)
+    weights[2] += [0.1, 0.2, 0.05, 0.07]
+    assert "row 3 of your weights adds to 1.4" in check(hand_weights=weights).message.lower()
+
+
+def test_the_root_of_three_may_be_taken_as_1_73():
+    me = student("ada")
+    assert check(hand_scores=np.round(me.Q @ me.K.T / 1.73, 2)).passed
+
+
+def test_a_part_checked_later_does_not_take_points_away():
+    def attention(Q, K, V, mask=None):
+        scores = Q @ K.T / np.sqrt(Q.shape[1])
+        return right(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+
+    assert check(attention).points == 4
+    assert check(attention, part="without a mask").points == 2
+    assert "4 of 4" in repr(notebook.progress())
