@@ -130,8 +130,8 @@ def is_students(frame: FrameType) -> bool:
 
 
 def shapes_on(line: str, frame: FrameType) -> str:
-    """Shapes of the arrays that a line names, such as "Q was (5, 3) and K was (7, 3)"."""
+    """Shapes of the arrays that a line names, such as "Q (5, 3), K (7, 3)"."""
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", line))
     known = {**frame.f_globals, **frame.f_locals}
-    shapes = [f"{name} was {known[name].shape}" for name in names if isinstance(known.get(name), np.ndarray)]
-    return " and ".join(shapes[:4])
+    shapes = [f"{name} {known[name].shape}" for name in names if isinstance(known.get(name), np.ndarray)]
+    return ", ".join(shapes[:4])

@@ -154,7 +154,7 @@ def seen_from_function(exercise, shown: Tried) -> list[str]:
 def raised(shown: Tried) -> str:
     answer = shown.answer
     line = f"your line `{answer.line}` raised" if answer.line else "it raised"
-    met = f" There {answer.shapes}." if answer.shapes else ""
+    met = f" The shapes there: {answer.shapes}." if answer.shapes else ""
     return f"{line} {answer.error_type}: {answer.error.rstrip('.')}.{met}"
 
 
@@ -290,7 +290,9 @@ def hints(verdict: Verdict) -> tuple[str, str]:
 MOST_BY_HAND = 30  # numbers
 LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
 
-COLOURS = {"passed": "#2e7d32", "unattempted": "#616161", "failed": "#c62828", "crashed": "#c62828"}
+# JupyterLab's own colours, which go with its themes, and others for elsewhere.
+COLOURS = {"passed": "var(--jp-success-color1,#2e7d32)", "unattempted": "var(--jp-ui-font-color2,#757575)"}
+WRONG = "var(--jp-error-color1,#c62828)"
 MARKS = {"passed": "✓", "unattempted": "○"}
 
 
@@ -311,7 +313,7 @@ def picture(verdict: Verdict) -> str:
 
 def as_html(one: Outcome, drawn: str = "") -> str:
     """A card that reads well in light and dark themes; colour is never the only sign."""
-    colour = COLOURS.get(one.status, "#c62828")
+    colour = COLOURS.get(one.status, WRONG)
     paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.message.split("\n"))
     return (
         f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
@@ -344,4 +346,5 @@ def progress_table(outcomes: list[Outcome]) -> tuple[str, str]:
     text = "\n".join(f"{name:28}{status:14}{points}" for name, status, points in rows)
     left = "<td style='text-align:left'>"
     cells = "".join(f"<tr>{left}{name}</td>{left}{status}</td><td>{points}</td></tr>" for name, status, points in rows)
-    return text, f"<table><tr><th>exercise</th><th>status</th><th>points</th></tr>{cells}</table>"
+    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("exercise", "status", "points"))
+    return text, f"<table><tr>{head}</tr>{cells}</table>"

@@ -3,8 +3,8 @@
 import numpy as np
 
 from labkit.calculation import run
-from labkit.lineup import answer_of
 from labkit.exercise import Answer
+from labkit.lineup import answer_of
 
 
 def who_does(exercise, ways):

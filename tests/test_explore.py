@@ -375,7 +375,7 @@ def dots(Q, K, mask): ...
 @pytest.mark.parametrize(
     ("fn", "said"),
     [
-        (crashes_in_its_own_line, "Your line: wrong = Q.T @ K.T Here Q was (5, 4) and K was (5, 4)."),
+        (crashes_in_its_own_line, "Your line: wrong = Q.T @ K.T Here: Q (5, 4), K (5, 4)."),
         (to_do, "to_do is not written yet: write it, and run this cell again."),
         (dots, "dots is not written yet: write it, and run this cell again."),
         (lambda Q, K, mask: print(Q), "<lambda> gave back nothing (None)."),

@@ -7,10 +7,10 @@ import pytest
 from students import who_does
 
 from labkit.answer import number
-from labkit.lineup import answer_of
 from labkit.exercises import EXERCISES
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
+from labkit.lineup import answer_of
 from labkit.mistakes import MISTAKES
 
 # The right lines, or parts of them, in any usual spelling: no message may hold one.

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from students import table_of, who_does
 
-from labkit.lineup import Lineup
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
+from labkit.lineup import Lineup
 from labkit.mistakes import MISTAKES
 from labkit.table import judge_table
 

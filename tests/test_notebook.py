@@ -118,7 +118,7 @@ def test_an_answer_that_raises_shows_the_students_own_line_and_the_shapes():
     outcome = check(attention_scores)
     assert outcome.status == "crashed"
     assert "return np.dot(Q, K) + undefined_name" in outcome.message
-    assert "Q was (5, 3) and K was (7, 3)" in outcome.message
+    assert "Q (5, 3), K (7, 3)" in outcome.message
     assert "asking.py" not in outcome.message
 
 

@@ -132,7 +132,7 @@ def asked(fn: Callable, args: Mapping[str, Any], shape: tuple[int, ...]) -> tupl
         return None, [f"{name} was stopped after {SECONDS} seconds. Is there a loop that never ends?"]
     if answer.error_type:
         where = f" Your line: {answer.line}" if answer.line else ""
-        shapes = f" Here {answer.shapes}." if answer.shapes else ""
+        shapes = f" Here: {answer.shapes}." if answer.shapes else ""
         return None, [f"{name} stopped with {answer.error_type}: {answer.error}.{where}{shapes}"]
     value = read(answer.value)
     if isinstance(value, Fault):

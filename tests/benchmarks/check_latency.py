@@ -12,11 +12,11 @@ from functools import partial
 import numpy as np
 
 from labkit.calculation import run
-from labkit.lineup import Suspect, answer_of
 from labkit.exercise import Answer
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
+from labkit.lineup import Suspect, answer_of
 from labkit.table import judge_table
 
 ROUNDS = 5
