@@ -368,7 +368,7 @@ def _figure(picture: Picture):
 
 
 def _mimebundle(figure, picture: Picture, include=None, exclude=None) -> tuple[dict, dict]:
-    """Return the figure as SVG, which follows the theme and can be read out, as PNG where SVG is not shown, and in words."""
+    """Return the figure as SVG, which follows the theme and can be read out, as PNG for other pages, and in words."""
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight", metadata={"Software": None})  # tight, as pyplot does it
     png = file.getvalue()
