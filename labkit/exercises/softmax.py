@@ -11,7 +11,7 @@ def cases(rng):
         Case("a 3 by 5 table", {"scores": rng.normal(size=(3, 5))}),
         Case("a 4 by 4 table", {"scores": rng.normal(size=(4, 4)) * 1.5}),
         Case("a 4 by 4 table of whole numbers", {"scores": whole_numbers(rng, 4, 4)}),
-        Case("ties", {"scores": np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 3.0, 3.0]])}),
+        Case("a 3 by 3 table with ties", {"scores": np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 3.0, 3.0]])}),
         Case("a 12 by 11 table with scores up to 20", {"scores": rng.normal(size=(12, 11)) * 8}),
         Case("one query and 4 keys", {"scores": rng.normal(size=(1, 4))}),
         Case("3 queries and one key", {"scores": rng.normal(size=(3, 1))}),
