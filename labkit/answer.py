@@ -130,7 +130,7 @@ def where(place: tuple[int, ...]) -> str:
     """A place in words, counted from 1."""
     names = {0: (), 1: ("entry",), 2: ("row", "column"), 3: ("head", "row", "column")}
     parts = zip(names.get(len(place), ("index",) * len(place)), place, strict=True)
-    return "at " + ", ".join(f"{name} {i + 1}" for name, i in parts) if place else "there"
+    return "at " + ", ".join(f"{name} {i + 1}" for name, i in parts) if place else "as your number"
 
 
 def number(x: Any) -> str:
@@ -142,4 +142,7 @@ def number(x: Any) -> str:
         return "nan"
     if math.isinf(x):
         return "infinity" if x > 0 else "-infinity"
-    return str(int(x)) if x == round(x) and abs(x) < 1e6 else f"{x:.3g}"
+    if x == round(x) and abs(x) < 1e6:
+        return str(int(x))
+    typed = abs(x) < 1e4 and abs(100 * x - round(100 * x)) < 1e-9  # two decimals, as one writes them by hand
+    return f"{x:.6g}" if typed else f"{x:.3g}"

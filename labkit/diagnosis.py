@@ -182,7 +182,8 @@ def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
     if not found:
         return []
     top = max(evidence.strength for _, evidence in found)
-    likely = sorted((suspect for suspect, evidence in found if evidence.strength == top), key=lambda s: s.rank)
+    equals = (suspect for suspect, evidence in found if evidence.strength == top)
+    likely = sorted(equals, key=lambda suspect: (suspect.rank, not suspect.is_frequent))
     each: dict[tuple[str, ...], Suspect] = {}
     for suspect in likely:
         if most is None or suspect.rank == likely[0].rank:
@@ -258,7 +259,11 @@ def equal(a: np.ndarray, b: np.ndarray, within) -> np.ndarray:
 
 
 def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rows that hold nan or infinity on both sides: which of their cells do is a matter of how it was computed."""
+    """Rows that hold nan or infinity on both sides: which of their cells do is a matter of how it was computed.
+
+    Minus infinity spoils nothing: a masked score is rightly that.
+    """
+    bad_a, bad_b = np.isnan(a) | (a == np.inf), np.isnan(b) | (b == np.inf)
     if a.ndim == 0:
-        return ~np.isfinite(a) & ~np.isfinite(b)
-    return ~np.isfinite(a).all(axis=-1, keepdims=True) & ~np.isfinite(b).all(axis=-1, keepdims=True)
+        return bad_a & bad_b
+    return bad_a.any(axis=-1, keepdims=True) & bad_b.any(axis=-1, keepdims=True)

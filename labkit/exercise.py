@@ -109,9 +109,14 @@ class Way:
 class Mistake:
     """A wrong version of one step: a name, a sentence for the student, and the ways it is made."""
 
-    def __init__(self, id: str, step: str, sentence: str, remark: bool, coarser: float):
+    def __init__(self, id: str, step: str, sentence: str, *, remark=False, frequent=False, coarser=1.0):
+        if step not in PRODUCT_OF_STEP:
+            steps = ", ".join(PRODUCT_OF_STEP)
+            raise ValueError(
+                f"mistake: the step of {id} must be one of {steps}; got {step!r}. Choose where it is made."
+            )
         self.id, self.step, self.sentence = id, step, sentence
-        self.remark, self.coarser = remark, coarser
+        self.remark, self.frequent, self.coarser = remark, frequent, coarser
         self.ways: list[Way] = []
 
     def __repr__(self) -> str:
@@ -135,18 +140,17 @@ class Mistake:
         return record
 
 
-def mistake(
-    step: str, makes: str = "", *, spoils: str = "", skips: str = "", remark: bool = False, coarser: float = 1
-) -> Callable:
+def mistake(step: str, makes: str = "", *, spoils: str = "", skips: str = "", **kind: Any) -> Callable:
     """Declare a mistake: its id is the function's name, what the student reads is the docstring.
 
     A keyword-only parameter whose default is a tuple stands for each of those values in turn; one whose
     default is an ``AnyNumber`` stands for every number of its range.
-    A remark is said but costs nothing. Numbers may be off by ``coarser`` times what rounding allows.
+    Of its kind, a ``remark`` is said but costs nothing; a ``frequent`` mistake is named before others that come
+    to the same; with ``coarser``, numbers may be off by so many times what rounding allows.
     """
 
     def record(function: Callable) -> Mistake:
-        declared = Mistake(function.__name__, step, " ".join((function.__doc__ or "").split()), remark, coarser)
+        declared = Mistake(function.__name__, step, " ".join((function.__doc__ or "").split()), **kind)
         return declared.also(makes, spoils=spoils, skips=skips)(function)
 
     return record

@@ -130,7 +130,7 @@ def seen_in_table(verdict: Verdict) -> list[str]:
         return [f"“{verdict.value}” is not it."]
     wrong = verdict.wrong_places
     if wrong:
-        cells = "; ".join(f"{place_name(p) or 'your number'} is {number(verdict.value[p])}" for p in wrong[:3])
+        cells = "; ".join(f"{place_name(p)} is {number(verdict.value[p])}" for p in wrong[:3])
         more = "" if len(wrong) <= 3 else ", and so on"
         said.append(f"{count(len(wrong), 'cell does', 'cells do')} not fit: {cells}{more}.")
     return said
@@ -165,7 +165,7 @@ def named(verdict: Verdict) -> list[str]:
         told = [tell(MISTAKES[id], fields) for id in verdict.mistakes]
         if verdict.together:
             return ["Two things come together here.", "First: " + told[0], "Then: " + told[1]]
-        return [told[0], *("It may as well be this: " + more for more in told[1:])]
+        return [told[0], *("It may as well be this: " + more for more in told[1:2])]
     return property_or_place(verdict)
 
 

@@ -37,6 +37,10 @@ class Suspect:
         return tuple(mistake.id for mistake, _ in both)
 
     @property
+    def is_frequent(self) -> bool:
+        return all(mistake.frequent for mistake in self.mistakes)
+
+    @property
     def rank(self) -> int:
         """How far down its mistake's list a way stands: the first is the one that the words are about."""
         both = zip(self.mistakes, self.ways, strict=True)

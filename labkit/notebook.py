@@ -145,6 +145,8 @@ def name_of(answer: Any) -> str:
 
 
 def find(name: str) -> Exercise:
+    if not isinstance(name, str):
+        raise ValueError(f"check: an exercise is named by a text; got {name!r}. There are: {', '.join(EXERCISES)}.")
     if name in EXERCISES:
         return EXERCISES[name]
     near = difflib.get_close_matches(name, EXERCISES, n=1, cutoff=0.5)

@@ -179,9 +179,10 @@ def final_properties(probe, args, output, known):
 
 def scores_properties(probe, args, scores, known):
     doubled = probe.value({**args, "Q": 2 * args["Q"]})
-    differs = changed(2 * scores, doubled)
-    if differs:
-        yield f"queries twice as long should score twice as much, but: twice your score {differs}"
+    fault = compare(doubled, 2 * scores) if doubled is not None and doubled.shape == scores.shape else None
+    if fault and fault.place:
+        before, after = number(scores[fault.place]), number(doubled[fault.place])
+        yield f"twice as long a query should score twice as much; {where(fault.place)} it went from {before} to {after}"
     for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
         yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
 

@@ -186,9 +186,8 @@ def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, 
     off = np.min([np.abs(np.nan_to_num(array - right, nan=9, posinf=9, neginf=9)) for right in rights], axis=0)
     if off[wrong].max() <= A_HUNDREDTH:
         return "it is a matter of rounding: no cell is off by more than a hundredth or two"
-    if exercise.answer == "weights" and array.ndim == 2:
-        totals = array.sum(axis=-1)
-        for i, total in enumerate(totals):
+    if exercise.answer == "weights":
+        for i, total in enumerate(np.atleast_2d(array).sum(axis=-1)):
             if abs(total - 1) > 0.03:
-                return f"row {i + 1} of your weights adds to {number(total)}"
+                return f"row {i + 1} of your weights adds to {number(round(total, 2))}"
     return ""

@@ -241,7 +241,7 @@ def softmax(scores):
     Parameters
     ----------
     scores : array (n_q, n_k)
-        One row for each query, one column for each key. May be as large as 1e6 or as low as -1e6.
+        One row for each query, one column for each key. Some may be large: think of the shift.
 
     Returns
     -------

@@ -1,12 +1,14 @@
 """What a student reads: a number of their own, a question, and never the answer."""
 
 import re
+from string import Formatter
 
 import numpy as np
 import pytest
 from students import who_does
 
 from labkit.answer import number
+from labkit.calculation import SIZES
 from labkit.exercises import EXERCISES
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
@@ -69,6 +71,16 @@ def test_each_mistake_says_what_was_seen_and_asks_one_question(mistake):
     assert mistake.sentence.count("?") == 1
     assert 10 <= len(mistake.sentence.split()) <= 60
     assert not GIVEAWAYS.search(mistake.sentence)
+
+
+FIELDS = {*SIZES, "n_heads", "row", "row_total", "column", "first_column_total", "top", "bottom", "bad_row", "entry"}
+FIELDS |= {"where", "leak", "leak_query", "leak_key", "altered", "printed"}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_each_number_that_a_mistake_speaks_of_is_one_that_can_be_filled_in(mistake):
+    """A part with an unknown one would fall away without a word."""
+    assert {name for _, name, _, _ in Formatter().parse(mistake.sentence) if name} <= FIELDS
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from students import table_of, who_does
 
+from labkit.calculation import RIGHT, SIZES, parameters
+from labkit.exercise import mistake as declare
 from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
@@ -88,7 +90,23 @@ def alters_anything(exercise, suspect):
 
 
 def test_the_declared_ids_are_those_of_the_course():
-    assert set(MISTAKES) == set(IDS)
+    assert set(MISTAKES) == set(IDS), "Gradebooks keep the ids: a new one goes into IDS at the top of this file, too."
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_each_parameter_names_a_quantity_that_there_is(mistake):
+    """Otherwise the mistake would never come up, without a word."""
+    given = {"X", "X_kv", "W_Q", "W_K", "W_V", "W_O", "n_heads", "mask", "answer"}
+    for way in mistake.ways:
+        assert set(parameters(way.function)) <= {*RIGHT, *SIZES, *given}
+
+
+def test_a_step_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(ValueError, match="the step of too_far must be one of scores, scale, .*; got 'scaling'"):
+
+        @declare("scaling")
+        def too_far(raw_scores):
+            """Too far. Is it?"""
 
 
 def test_every_mistake_is_named_somewhere():

@@ -59,7 +59,7 @@ def draw_numbers(name: str, attempt: int = 0) -> dict:
     dict
         Q, K (4, 3) and V (4, 2) for one head; X, W_Q, W_K, W_V, W_O (4, 4) and n_heads for two.
     """
-    seed = hashlib.sha256(f"{name}\n{attempt}".encode()).digest()
+    seed = hashlib.sha256(f"{name.casefold()}\n{attempt}".encode()).digest()
     rng = np.random.default_rng(list(seed))
     while True:
         numbers = {

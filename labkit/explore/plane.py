@@ -8,7 +8,7 @@ from .svg import BLUE, LOUD, ORANGE, cells, dot, number, numbers, path, rect, sv
 
 # Keys on the circle. The first two, their values and q at 0° are those of lesson 05.
 ANGLES = {2: (0, 90), 3: (0, 90, 225), 5: (0, 72, 144, 216, 288)}
-VALUES = {2: ((10, 0), (0, 10)), 3: ((10, 0), (0, 10), (-6, 9)), 5: ((10, 0), (10, 6), (7, 10), (2, 10), (0, 6))}
+VALUES = {2: ((10, 0), (0, 10)), 3: ((10, 0), (0, 10), (1, 1)), 5: ((10, 0), (10, 6), (7, 10), (2, 10), (0, 6))}
 FORMS = {2: "the segment between the values", 3: "the triangle of the values", 5: "the hull of the values"}
 
 

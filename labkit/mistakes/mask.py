@@ -8,7 +8,7 @@ FILL = AnyNumber(-2e6, -0.05, usual=(-1, -10, -100, -2))
 ADDED = AnyNumber(-2e6, -1.1, usual=(-10, -100))  # adding -1 comes to the same as adding the mask
 
 
-@mistake("mask")
+@mistake("mask", frequent=True)
 def fills_with_zero(scores, allowed):
     """Query {leak_query} still gives {leak} of its weight to hidden key {leak_key}.
     What does the exponential make of the number that stands for a hidden score?"""
@@ -76,7 +76,7 @@ def adds_the_mask(scores, allowed):
     return scores + allowed
 
 
-@mistake("mask", spoils="weights", skips="masked_scores")
+@mistake("mask", spoils="weights", skips="masked_scores", frequent=True)
 def masks_after_softmax(weights, allowed):
     """Row {row} of the weights adds to {row_total}: hidden keys took part in the total and were wiped out afterwards.
     When the softmax runs, does it know yet which keys are hidden?"""
@@ -125,7 +125,7 @@ def leaks_one_step(mask, *, joined=("instead", "shifted", "and", "or")):
     return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | above}[joined]
 
 
-@mistake("mask")
+@mistake("mask", frequent=True)
 def ignores_the_mask(scores, allowed):
     """Query {leak_query} gives {leak} of its weight to hidden key {leak_key}: this is the answer without any mask.
     Is the table that you masked the one that goes into the softmax?"""

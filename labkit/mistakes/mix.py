@@ -5,7 +5,7 @@ import numpy as np
 from ..exercise import mistake
 
 
-@mistake("mix")
+@mistake("mix", frequent=True)
 def mixes_keys(weights, K):
     """The output is a mix of the keys: it lies among their rows, {d_k} numbers wide.
     A key is what a token is found by. Which matrix holds what it hands over?"""

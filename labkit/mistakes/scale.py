@@ -5,14 +5,14 @@ import numpy as np
 from ..exercise import AnyNumber, mistake
 
 
-@mistake("scale")
+@mistake("scale", frequent=True)
 def forgets_to_scale(raw_scores):
     """The dot products went on as they were.
     With d_k = {d_k} coordinates each, how does the typical size of a dot product change as d_k grows?"""
     return raw_scores
 
 
-@mistake("scale")
+@mistake("scale", frequent=True)
 def scales_by_d_k(raw_scores, d_k):
     """The dot products were made {d_k} times smaller, which is too much: the weights come out too even.
     If {d_k} independent terms of variance 1 are added, what is the variance of the sum, and what its typical size?"""

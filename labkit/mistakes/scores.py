@@ -9,7 +9,7 @@ def transposed(M):
     return np.swapaxes(M, -1, -2)
 
 
-@mistake("scores")
+@mistake("scores", frequent=True)
 def forgets_the_transpose(Q, K):
     """These numbers come from rows of Q meeting columns of K.
     One such column holds one coordinate of all {n_k} keys. Which part of K describes a single key?"""

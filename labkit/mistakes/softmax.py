@@ -10,7 +10,7 @@ def exponentials(scores):
     return np.exp(scores - np.max(scores, axis=-1, keepdims=True))
 
 
-@mistake("softmax")
+@mistake("softmax", frequent=True)
 def normalises_over_queries(masked_scores):
     """Column {column} of the weights adds to 1, while row {row} adds to {row_total}.
     Which of the two, a row or a column, is one query's choice among the keys?"""
