@@ -368,14 +368,10 @@ def _figure(picture: Picture):
 
 
 def _mimebundle(figure, picture: Picture, include=None, exclude=None) -> tuple[dict, dict]:
-    """Return the figure as SVG, which follows the theme and can be read out, as PNG for other pages, and in words."""
+    """Return the figure as a PNG, sharp on fine screens, and in words for whoever does not see it."""
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight", metadata={"Software": None})  # tight, as pyplot does it
     png = file.getvalue()
     width, height = (int.from_bytes(png[start : start + 4], "big") // 2 for start in (16, 20))
-    data = {
-        "image/png": b64encode(png).decode(),
-        "image/svg+xml": _svg(picture),
-        "text/plain": "\n".join(picture.words),
-    }
+    data = {"image/png": b64encode(png).decode(), "text/plain": "\n".join(picture.words)}
     return data, {"image/png": {"width": width, "height": height}}

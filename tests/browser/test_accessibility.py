@@ -20,7 +20,7 @@ NOTEBOOK = [
 OURS = ".jp-OutputArea-output"
 # What Jupyter draws and a notebook cannot change: the sliders of ipywidgets carry no name of their own (each stands
 # beside its label), and JupyterLab gives the pictures of matplotlib no alternative text (`heatmap` has one as text).
-NOT_OURS = {"aria-input-field-name": ".noUi-handle"}
+NOT_OURS = {"aria-input-field-name": ".noUi-handle", "image-alt": ".jp-RenderedImage"}
 
 # For each piece of text in a picture, its contrast with what lies under its middle, painted from the page upwards.
 CONTRASTS = """() => {
