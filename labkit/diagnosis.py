@@ -190,7 +190,9 @@ def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
             each.setdefault(suspect.ids, suspect)
     if most is None and not (enough == "is_whole" and top[1]):
         most = MOST_BY_WORDS
-    return list(each.values())[:MOST_ALIKE] if most is None or len(each) <= most else []
+    if most is None or len(each) <= most:
+        return list(each.values())[:MOST_ALIKE]
+    return likely[:1] if likely[0].is_frequent else []
 
 
 def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:

@@ -130,7 +130,7 @@ def seen_in_table(verdict: Verdict) -> list[str]:
         return [f"“{verdict.value}” is not it."]
     wrong = verdict.wrong_places
     if wrong:
-        cells = "; ".join(f"{place_name(p)} is {number(verdict.value[p])}" for p in wrong[:3])
+        cells = "; ".join(f"{place_name(p) if p else 'your answer'} is {number(verdict.value[p])}" for p in wrong[:3])
         more = "" if len(wrong) <= 3 else ", and so on"
         said.append(f"{count(len(wrong), 'cell does', 'cells do')} not fit: {cells}{more}.")
     return said
