@@ -295,6 +295,7 @@ class NotebookPage:
         self.page.locator(f'body[data-jp-theme-light="{"true" if theme == "light" else "false"}"]').wait_for(
             state="attached"
         )
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")  # it lies over the page while a theme loads
 
     def screenshot(self, path: Path) -> None:
         """A picture of the whole notebook, in a window as tall as that takes."""
