@@ -153,16 +153,16 @@ def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen], order: list[int]) 
     if isinstance(seen[index].answer, Raised):
         return lineup.pairs
     guesses = lineup.pair_guesses(index)
+    hiding = {s.ways[0] for s in lineup.singles if hides_all(lineup.calculation(s.ways, index).get("allowed"))}
     return [
         pair
         for pair, guess in zip(lineup.pairs, guesses, strict=True)
-        if guess is None or not differ_at_a_glance(guess, seen[index]) or hides_all(lineup, pair, index)
+        if guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, seen[index])
     ]
 
 
-def hides_all(lineup: Lineup, pair: Suspect, index: int) -> bool:
-    """Whether the pair leaves a query without any key, so that a look at one number proves nothing."""
-    allowed = lineup.calculation(pair.ways[:1], index).get("allowed")
+def hides_all(allowed: np.ndarray | None) -> bool:
+    """Whether a mask leaves a query without any key, so that a look at one number proves nothing."""
     return allowed is not None and not np.asarray(allowed).any(axis=-1).all()
 
 

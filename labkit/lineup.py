@@ -188,7 +188,7 @@ class Lineup:
         for number in numbers:
             way = self.pairs[number].ways[1]
             try:
-                product = apply(way.function, known, way.options)
+                product = apply(way.function, {**known, "answer": known[made]}, way.options)
             except Exception:  # worked out alone later, error and all
                 continue
             if np.shape(product) == np.shape(known[made]):
@@ -203,7 +203,7 @@ class Lineup:
 
 
 def stackable(first: Way, second: Way) -> bool:
-    """Whether the second takes the place of one step, an array's, and the first has had its effect by then."""
-    alone = not (second.spoils or second.skips) and second.makes not in ("projected", "parts", "allowed")
+    """Whether the second is about one step, an array's, and the first has had its effect by then."""
+    alone = not second.skips and second.makes not in ("projected", "parts", "allowed")
     settled = all(ORDER[name] < ORDER[second.makes] for name in (first.makes, *first.skips))
     return alone and settled
