@@ -29,7 +29,6 @@ class Tried:
     """One case and what came of it."""
 
     case: Case
-    known: Mapping[str, Any]
     right: np.ndarray
     answer: Answer
     value: np.ndarray | Fault | None = None
@@ -56,7 +55,7 @@ class Verdict:
     mistakes: tuple[str, ...] = ()
     together: bool = False  # the first two mistakes explain the answer only together
     remarks: tuple[str, ...] = ()
-    open_places: tuple[str, ...] = ()
+    open_places: tuple[tuple[int, ...], ...] = ()
     wrong_places: tuple[tuple[int, ...], ...] = ()
     value: Any = None
     fault: Fault | None = None
@@ -124,20 +123,19 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
 
 def try_case(case: Case, lineup: Lineup, index: int, ask: Ask) -> Tried:
     answer = ask(case.args)
-    known = lineup.inputs[index]
     right = lineup.right(index)
     if answer.error_type:
         fault = None if case.raises else Fault("raised", answer.error)
-        return Tried(case, known, right, answer, None, fault)
+        return Tried(case, right, answer, None, fault)
     value = several_things(answer.value, right) or read(answer.value)
     if isinstance(value, Fault):
-        return Tried(case, known, right, answer, None, value)
+        return Tried(case, right, answer, None, value)
     value = without_leading_ones(value, right.shape)
     large = LOOSELY * (1 + np.abs(right)) if case.remark else None
     fault = Fault("values", "came back without an error") if case.raises else compare(value, right, large)
     if fault and fault.kind == "shape" and value.size > LARGEST_ANSWER:
         value = None  # nothing of this size was asked for
-    return Tried(case, known, right, answer, value, fault)
+    return Tried(case, right, answer, value, fault)
 
 
 def several_things(value: Any, right: np.ndarray) -> Fault | None:

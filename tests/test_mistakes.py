@@ -176,7 +176,8 @@ def test_each_mistake_in_a_hand_filled_table_is_named(exercise, name):
     for (id,), suspect in firsts.items():
         with np.errstate(all="ignore"):
             table = lineup.predicts(suspect, 0)
-        if not isinstance(table, np.ndarray):
+        if not isinstance(table, np.ndarray):  # shapes that don't go together
+            assert suspect.mistakes[0].step != "hand"
             continue
         table = table if exercise.exact or id == "truncates_decimals" else np.round(table, 2)
         one = outcome(judge_table(exercise, table.tolist(), numbers, {}))
