@@ -31,10 +31,27 @@ class TimeUp(BaseException):
     """Not an Exception, so that a student's ``except Exception`` doesn't swallow it."""
 
 
+class Printed(io.TextIOBase):
+    """Keeps the beginning of what is printed, and counts the rest: a function may print more than fits into memory."""
+
+    def __init__(self):
+        self.kept, self.left_out = "", 0
+
+    def write(self, text: str) -> int:
+        kept = text[: MOST_PRINTED - len(self.kept)]
+        self.kept += kept
+        self.left_out += len(text) - len(kept)
+        return len(text)
+
+    @property
+    def text(self) -> str:
+        return self.kept + (f"… and {self.left_out} more characters" if self.left_out else "")
+
+
 def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -> Answer:
     """Call ``function`` with copies of the arguments, in the order in which they stand."""
     copies = {name: copied(value) for name, value in args.items()}
-    printed = io.StringIO()
+    printed = Printed()
     try:
         with contextlib.redirect_stdout(printed), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -42,14 +59,14 @@ def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -
     except TimeUp:
         return Answer(timed_out=True)
     except NotImplementedError as error:
-        return replace(failed(error, printed.getvalue()), unattempted=True)
+        return replace(failed(error, printed.text), unattempted=True)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a student's code may raise anything, SystemExit included
-        return failed(error, printed.getvalue())
+        return failed(error, printed.text)
     return Answer(
         value=value,
-        printed=printed.getvalue()[:MOST_PRINTED],
+        printed=printed.text,
         altered=tuple(name for name, value in args.items() if not unchanged(value, copies[name])),
         unattempted=value is Ellipsis or (value is None and is_empty(function)),
     )
@@ -111,7 +128,7 @@ def failed(error: BaseException, printed: str) -> Answer:
         error_type=type(error).__name__,
         line=line,
         shapes=shapes_on(line, frames[-1]) if frames else "",
-        printed=printed[:MOST_PRINTED],
+        printed=printed,
     )
 
 

@@ -1,12 +1,14 @@
 """What was tried to fool the checks, to hang them, to break them for later, or to get the answer out of them."""
 
 import time
+import tracemalloc
 from functools import partial
 
 import numpy as np
 import pytest
 
 from labkit import check, fresh_numbers, notebook, student
+from labkit.asking import MOST_PRINTED, ask
 from labkit.judge import cases_and_lineup
 from labkit.notebook import Session
 
@@ -145,6 +147,33 @@ def test_an_error_text_of_a_million_letters_is_cut():
         raise ValueError("x" * 1_000_000)
 
     assert len(check(softmax).message) < 1000
+
+
+def test_a_hundred_million_printed_characters_take_no_memory():
+    line = "x" * 1_000_000
+
+    def softmax(scores):
+        for _ in range(100):
+            print(line)
+        return right(scores)
+
+    tracemalloc.start()
+    answer = ask(softmax, {"scores": np.eye(2)})
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer.value is not None
+    assert most < 1_000_000
+
+
+def test_of_what_is_printed_the_beginning_is_kept_and_the_rest_is_counted():
+    def softmax(scores):
+        for number in range(10_000):
+            print(number)
+
+    kept = ask(softmax, {"scores": np.eye(2)}).printed
+    assert kept.startswith("0\n1\n2\n")
+    assert kept.endswith("… and 38890 more characters")
+    assert len(kept) == MOST_PRINTED + len("… and 38890 more characters")
 
 
 def test_a_wrong_output_does_not_bring_the_right_weights_in_a_picture():

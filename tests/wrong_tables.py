@@ -76,6 +76,7 @@ def scores(me):
     )
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # the scores of a row may add to 0
 def softmaxes(s):
     e = np.exp(s)
     totals, tops = e.sum(axis=1), s.max(axis=1)
