@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 GOOD, FINDINGS, MISUSE = 0, 1, 2
+UNREAD = 141  # what a shell reports of a command whose reader has gone
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 good, 1 findings, 2 misuse."""
     arguments = _parser().parse_args(argv)
-    return arguments.run(arguments)
+    try:
+        status = arguments.run(arguments)
+        sys.stdout.flush()  # now and not at the exit, where it would be too late to catch an error
+        return status
+    except BrokenPipeError:  # as of `labkit build | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed at the exit
+        return UNREAD
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="labkit", description="Attention labs that name the mistake.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_build(commands)
+    _add_grade(commands)
+    _add_report(commands)
     return parser
 
 
@@ -41,6 +52,66 @@ def _build(arguments: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return MISUSE
+
+
+def _add_grade(commands) -> None:
+    parser = commands.add_parser("grade", help="grade a folder or archive of notebooks that were handed in")
+    add = parser.add_argument
+    add("submissions", metavar="SUBMISSIONS", help="a folder, a .zip as the learning platform gives it, or a notebook")
+    add("--out", required=True, metavar="DIR", help="where gradebook and pages go; the same one next time")
+    add("--lab", metavar="LAB", help="the lab that was asked for (default: what most of the notebooks are)")
+    add("--roster", metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
+    add("--keep", choices=["best", "last"], default="best", help="which attempt counts (default: best)")
+    add("--due", default="", metavar="TIME", help="such as 2026-12-01 or 2026-12-01T18:00; later is late")
+    add("--late", type=float, default=0, metavar="PERCENT", help="what each begun day late costs (default: 0)")
+    add("--refuse-after", type=int, metavar="DAYS", help="days late after which nothing is earned")
+    add("--jobs", type=int, metavar="N", help="processes (default: as many as there are cores)")
+    add("--dask", metavar="ADDRESS", help="grade on the workers of a Dask cluster")
+    add("--secret", metavar="FILE", help="the course's secret, from which inputs are drawn (default: DIR/secret)")
+    add("--cell-seconds", type=float, default=5, metavar="S", help="how long a cell may run (default: 5)")
+    add("--call-seconds", type=float, default=2, metavar="S", help="how long a function may run (default: 2)")
+    add("--basic", action="store_true", help="limits only, none of the layers of isolation")
+    add("--json", action="store_true", help="print one JSON object, for machines")
+    parser.set_defaults(run=_grade)
+
+
+def _grade(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from labkit.grading import batch
+
+    out = Path(arguments.out)
+    with tqdm(unit=" notebooks", disable=arguments.json or None, leave=False) as bar:
+
+        def tell(file: str, done: int, of: int) -> None:
+            bar.total = of
+            bar.update(done - bar.n)
+
+        try:
+            summary = batch.grade_batch(Path(arguments.submissions), out, batch.options(vars(arguments)), tell)
+        except (ValueError, OSError) as error:
+            print(error, file=sys.stderr)
+            return MISUSE
+    print(json.dumps(summary.facts(out), indent=1) if arguments.json else f"{summary}\nLook at {out / batch.REPORT}")
+    return GOOD if summary.ok else FINDINGS
+
+
+def _add_report(commands) -> None:
+    parser = commands.add_parser("report", help="write sheets and pages anew, with the marks given in written.csv")
+    parser.add_argument("out", metavar="DIR", help="the folder that `labkit grade` has filled")
+    parser.set_defaults(run=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from labkit.grading import publish
+
+    try:
+        publish.report(Path(arguments.out))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return MISUSE
+    print(f"Look at {Path(arguments.out) / publish.REPORT}")
+    return GOOD
 
 
 def _show(reports, as_json: bool) -> int:

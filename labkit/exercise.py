@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing", "system_error")
+STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing", "system_error", "guessed")
 
 # What a step makes when a mistake at it doesn't say otherwise.
 PRODUCT_OF_STEP = {
@@ -184,6 +184,14 @@ class Exercise:
         A table about the student's own numbers.
     exact : bool
         A table of computed numbers, where rounding to two decimals is not allowed for.
+    asks_only : dict
+        The one part that a lab asks for, by lab, where it doesn't ask for all of the function.
+    step : str
+        The step that hints are about where no mistake is found; by default the one that makes the answer.
+    slips : tuple of (answer, sentence) pairs
+        Frequent wrong answers that no step explains, and what the student reads about each.
+    no_mistakes : tuple of str
+        Ids of what is a mistake elsewhere and right in this special case.
     """
 
     name: str
@@ -197,6 +205,10 @@ class Exercise:
     before: tuple[tuple[str, str], ...] = ()
     own: bool = False
     exact: bool = False
+    asks_only: Mapping[str, str] = field(default_factory=dict)
+    step: str = ""
+    slips: tuple[tuple[Any, str], ...] = ()
+    no_mistakes: tuple[str, ...] = ()
 
     @property
     def is_table(self) -> bool:

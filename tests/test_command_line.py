@@ -83,6 +83,16 @@ def test_the_exit_status_reaches_the_shell(course):
     assert subprocess.run(command, cwd=root, capture_output=True).returncode == 1
 
 
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_reader_that_leaves_early_is_no_error(course, flags):
+    command = [sys.executable, "-m", "labkit", "build", "--check", "--root", course, *flags]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=Path(__file__).parents[1], **pipes) as running:
+        running.stdout.close()  # as `| head` does when it has seen enough
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
 def test_help_names_the_commands(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--help"])

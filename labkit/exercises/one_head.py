@@ -147,6 +147,81 @@ ATTENTION = Exercise(
     given=given,
     points=4,
     cases=cases,
+    asks_only={"01_one_head": "without a mask"},
+)
+
+
+def stage(name, lab, cases, weights, *no_mistakes):
+    """A special case in which the weights are known without a softmax, so that only the mix is left to get right."""
+
+    def given(args):
+        n_q, n_k = len(args["Q"]), len(args["K"])
+        return {**args, "weights": weights(args, n_q, n_k)}
+
+    return Exercise(name, (lab,), ("output",), "output", given, cases=cases, no_mistakes=no_mistakes)
+
+
+def one_key_cases(rng):
+    return [
+        Case(sizes(*shape), tables(rng, *shape)) for shape in ((5, 1, 3, 2), (4, 1, 3, 3), (2, 1, 2, 4), (3, 1, 3, 1))
+    ]
+
+
+def equal_keys_cases(rng):
+    def one(*shape):
+        given = tables(rng, *shape)
+        return Case(sizes(*shape) + ", all keys alike", {**given, "K": np.tile(given["K"][:1], (shape[1], 1))})
+
+    return [one(5, 7, 3, 2), one(4, 4, 3, 3), one(2, 3, 4, 1), one(3, 1, 2, 2)]
+
+
+def one_allowed_cases(rng):
+    def one(n_q, n_k, d_k, d_v, chosen):
+        mask = np.arange(n_k) == np.array(chosen)[:, None]
+        label = (
+            sizes(n_q, n_k, d_k, d_v)
+            + f", allowed for the queries in turn: key {', '.join(str(k + 1) for k in chosen)}"
+        )
+        return Case(label, {**tables(rng, n_q, n_k, d_k, d_v), "mask": mask})
+
+    return [
+        one(5, 7, 3, 2, (6, 0, 3, 3, 1)),
+        one(4, 4, 3, 3, (1, 2, 2, 0)),
+        one(1, 3, 2, 4, (2,)),
+        one(3, 1, 2, 2, (0,) * 3),
+    ]
+
+
+ATTENTION_ONE_KEY = stage(
+    "attention_one_key",
+    "01_one_head",
+    one_key_cases,
+    lambda args, n_q, n_k: np.ones((n_q, 1)),
+    "picks_the_top_value",
+    "averages_the_values",
+    "multiplies_values_elementwise",
+)
+ATTENTION_EQUAL_KEYS = stage(
+    "attention_equal_keys",
+    "01_one_head",
+    equal_keys_cases,
+    lambda args, n_q, n_k: np.full((n_q, n_k), 1 / n_k),
+    "averages_the_values",
+)
+ATTENTION_IDENTITY_VALUES = Exercise(
+    name="attention_identity_values",
+    labs=("01_one_head",),
+    steps=CHAIN[1:-1],
+    answer="weights",
+    given=lambda args: {**args, "allowed": None},
+    cases=score_cases,
+)
+ATTENTION_ONE_ALLOWED_KEY = stage(
+    "attention_one_allowed_key",
+    "02_causal_mask",
+    one_allowed_cases,
+    lambda args, n_q, n_k: args["mask"].astype(float),
+    "picks_the_top_value",
 )
 
 

@@ -1,0 +1,1 @@
+"""Grade a class: intake, sandbox, judge, gradebook, pages."""

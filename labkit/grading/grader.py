@@ -1,0 +1,224 @@
+"""Grade one submission: run it in the sandbox, ask its functions, judge what comes back here."""
+
+import hashlib
+import re
+import time
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..exercise import Answer, Exercise, Outcome
+from ..exercises import draw_numbers, exercises_of
+from ..feedback import as_html, outcome
+from ..judge import cases_and_lineup, judge_function, parts_of
+from ..table import judge_table
+from .sandbox.host import Gone, Guest, OutOfTime, Ran, Seconds, Server
+from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Cell, Graded, Submission, Written
+
+SHEETS = 8  # sets of inputs for each exercise: a sheet that is used again is quicker to judge with
+MOST_LOST = 5  # lost cells that are told of
+STOPPED = "it was stopped because it took too long"
+WRITTEN = "written"
+NOT_WRITTEN = ("", "*Your answer here.*")
+NOBODY = "nobody"
+
+
+@dataclass
+class Sitting:
+    """All that is known of a submission while it is graded."""
+
+    submission: Submission
+    server: Server
+    secret: bytes
+    exercises: tuple[Exercise, ...]
+    seconds: Seconds
+    until: float  # when it has taken too long in all
+    lost: dict[int, str] = field(default_factory=dict)  # cells that ended a guest, and how
+    ran: Ran | None = None
+
+    @property
+    def code(self) -> list[str]:
+        return [cell.source for cell in self.submission.cells if cell.kind == "code"]
+
+
+def grade(submission: Submission, server: Server, secret: bytes, seconds: Seconds = Seconds()) -> Graded:  # noqa: B008
+    """Grade one submission; whatever happens, something comes back.
+
+    Parameters
+    ----------
+    submission : Submission
+    server : Server
+    secret : bytes
+        The course's secret: with submission and exercise it decides the inputs.
+    seconds : Seconds
+    """
+    if submission.problem:
+        return Graded(UNGRADABLE, submission.problem, remarks=submission.remarks)
+    try:
+        until = time.monotonic() + seconds.submission
+        return sit(Sitting(submission, server, secret, exercises_of(submission.lab), seconds, until))
+    except Exception as error:
+        reason = (
+            f"The grader itself failed ({type(error).__name__}: {str(error)[:200]}). That is not the student's fault."
+        )
+        return Graded(SYSTEM_ERROR, reason, remarks=submission.remarks)
+
+
+def sit(one: Sitting) -> Graded:
+    outcomes: dict[str, Outcome] = {}
+    while len(outcomes) < len(one.exercises) and time.monotonic() < one.until:
+        with one.server.guest(one.seconds) as guest:
+            try:
+                start(one, guest)
+                ask_all(one, guest, outcomes)
+            except Gone as gone:
+                note_end(one, guest, gone)
+    for exercise in one.exercises:
+        if exercise.name not in outcomes:
+            outcomes[exercise.name] = without_answer(exercise, one, "timed_out", TOOK_TOO_LONG)
+    ran = one.ran
+    return Graded(
+        GRADED,
+        outcomes=tuple(outcomes[exercise.name] for exercise in one.exercises),
+        remarks=(*one.submission.remarks, *lost_cells(one)),
+        numbers_of=ran.numbers_of if ran else (),
+        written=tuple(written(one.submission.cells)),
+        isolation=", ".join(ran.layers) or "basic" if ran else "",
+    )
+
+
+def start(one: Sitting, guest: Guest) -> None:
+    """Run the cells but those that ended an earlier guest."""
+    names = [exercise.name for exercise in one.exercises]
+    wanted = dict.fromkeys([*names, *(name for exercise in one.exercises for _, name in exercise.before)])
+    one.ran = guest.run(one.code, list(wanted), one.lost, own_numbers)
+    one.lost |= dict.fromkeys(guest.stopped, STOPPED)
+
+
+def note_end(one: Sitting, guest: Guest, gone: Gone) -> None:
+    """Remember the cell that ended the guest, so that the next one passes over it."""
+    if guest.cell < 0:
+        raise RuntimeError("the sandbox ended before the notebook began")
+    one.lost |= dict.fromkeys(guest.stopped, STOPPED) or {guest.cell: str(gone)}
+
+
+def own_numbers(name: str, attempt: int) -> Mapping[str, Any]:
+    return draw_numbers(unicodedata.normalize("NFC", name.strip()[:200]), min(max(attempt, 0), 1000))
+
+
+# ---- exercises -------------------------------------------------------------------------------------------------------
+
+
+def ask_all(one: Sitting, guest: Guest, outcomes: dict[str, Outcome]) -> None:
+    """Judge every exercise that has no outcome yet; an exercise that ends the guest has one by then."""
+    for exercise in one.exercises:
+        if exercise.name in outcomes:
+            continue
+        if exercise.is_table:
+            outcomes[exercise.name] = judge_own_table(one, exercise)
+        elif exercise.name not in one.ran.functions:
+            outcomes[exercise.name] = not_there(one, exercise)
+        else:
+            try:
+                outcomes[exercise.name] = ask(one, guest, exercise)
+            except OutOfTime:
+                outcomes[exercise.name] = without_answer(exercise, one, "timed_out", TOOK_TOO_LONG)
+                return
+            except Gone as gone:
+                outcomes[exercise.name] = without_answer(exercise, one, "crashed", f"There was no answer: {gone}.")
+                return
+
+
+def ask(one: Sitting, guest: Guest, exercise: Exercise) -> Outcome:
+    """Ask a function, with inputs that nobody has seen."""
+    seed, part = seed_of(one, exercise), exercise.asks_only.get(one.submission.lab)
+    inputs = [case.args for case in cases_and_lineup(exercise.name, seed)[0] if part in (None, case.part)]
+    answers = dict(zip(map(id, inputs), guest.ask(exercise.name, inputs), strict=False))  # all in one go
+
+    def answer_to(args: Mapping[str, Any]) -> Answer:
+        return answers[id(args)] if id(args) in answers else next(guest.ask(exercise.name, [args]))
+
+    verdict = judge_function(exercise, answer_to, seed, part)
+    return outcome(replace(verdict, smallest={}))  # what it was asked with stays hidden
+
+
+def seed_of(one: Sitting, exercise: Exercise) -> int:
+    """The same for the same secret, submission and exercise."""
+
+    def drawn(*parts: object) -> int:
+        text = "\n".join(map(str, (one.secret.hex(), exercise.name, *parts)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+
+    return drawn(drawn(one.submission.digest) % SHEETS)
+
+
+def most_points(exercise: Exercise, lab: str) -> float:
+    """What an exercise can earn in a lab, which may ask for one part of it only."""
+    return exercise.points / len(parts_of(exercise)) if lab in exercise.asks_only else exercise.points
+
+
+def judge_own_table(one: Sitting, exercise: Exercise) -> Outcome:
+    """Judge a table from the student's own numbers and the student's own table before it."""
+    tables = one.ran.tables
+    if exercise.name not in tables:
+        return not_there(one, exercise)
+    name, attempt = one.ran.numbers or (one.submission.name or one.submission.student or NOBODY, 0)
+    numbers = own_numbers(name, attempt) if exercise.own else {}
+    return outcome(judge_table(exercise, tables[exercise.name], numbers, tables))
+
+
+def not_there(one: Sitting, exercise: Exercise) -> Outcome:
+    """No function or table of that name; if its cell was lost, that is said."""
+    kind = "table" if exercise.is_table else "function"
+    defines = re.compile(rf"^\s*(def\s+{exercise.name}\b|{exercise.name}\s*=)", re.MULTILINE)
+    lost = {error["cell"] for error in one.ran.errors} | set(one.lost)
+    cell = next((cell for cell in sorted(lost) if defines.search(one.code[cell])), None)
+    words = f"The notebook has no {kind} of this name."
+    if cell is not None:
+        words = f"The cell that holds it (code cell {cell + 1}) did not run, so there is nothing to judge."
+    if exercise.name in one.ran.tables or exercise.name in one.ran.functions:
+        words = f"A {kind} is asked for, and the notebook has something else of this name."
+    return without_answer(exercise, one, "missing", words)
+
+
+TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
+
+
+def without_answer(exercise: Exercise, one: Sitting, status: str, words: str) -> Outcome:
+    plain = Outcome(exercise.name, status, 0, most_points(exercise, one.submission.lab), message=words)
+    return replace(plain, html=as_html(plain))
+
+
+# ---- the notebook ----------------------------------------------------------------------------------------------------
+
+
+def lost_cells(one: Sitting) -> Iterable[str]:
+    """The cells that didn't run, the first of them with its line and a caret."""
+    errors = {cell: {"type": "", "text": how} for cell, how in one.lost.items() if 0 <= cell < len(one.code)}
+    errors |= {error["cell"]: error for error in (one.ran.errors if one.ran else ())}
+    for number, cell in enumerate(sorted(errors)[:MOST_LOST]):
+        yield told(cell, errors[cell], with_line=not number)
+    if len(errors) > MOST_LOST:
+        yield f"{len(errors) - MOST_LOST} more cells did not run."
+
+
+def told(cell: int, error: Mapping[str, Any], with_line: bool) -> str:
+    text = f"Code cell {cell + 1} did not run: {': '.join(filter(None, (error['type'], error['text'])))}."
+    source = error.get("source", "")
+    if not with_line or not source.strip():
+        return text
+    caret = f"\n{' ' * (error['caret'] - 1)}^" if error.get("caret", 0) > 0 else ""
+    return f"{text} Line {error['line']}:\n{source}{caret}"
+
+
+def written(cells: Sequence[Cell]) -> Iterable[Written]:
+    """Answers to be marked by hand, each with the question before it."""
+    for before, cell in zip((Cell("markdown", ""), *cells), cells, strict=False):
+        if WRITTEN in cell.tags and cell.kind == "markdown":
+            text = cell.source.strip()
+            yield Written(question(before.source), "" if text in NOT_WRITTEN else text)
+
+
+def question(source: str) -> str:
+    return " ".join(source.split())[:300]

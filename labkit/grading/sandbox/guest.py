@@ -1,0 +1,231 @@
+"""In the guest: run the notebook's cells once, then answer what the host asks of its functions.
+
+All that stands here may be overwritten by the student's code, and may be read by it. It decides nothing.
+"""
+
+import ast
+import asyncio
+import builtins
+import inspect
+import linecache
+import os
+import random
+import re
+import signal
+import socket
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...asking import TimeUp, ask, is_students, timed, words_of
+from ...exercise import Answer
+from . import standin
+from .wire import OUT_OF_MEMORY, Blobs, foreign, frame, pack, receive, send, send_frames
+
+MAGIC = re.compile(r"(\s*)([%!?].*|[\w.]+\s*\?+\s*$|[\w\s,]+=\s*[%!].*)")
+LARGEST_TABLE = 100_000  # characters; a table has some dozens of cells
+SOON = 0.02  # seconds: many small answers go together
+UNSAID = vars(Answer())
+ME: list[int] = []
+BASH = re.compile(r"\s*%%(?!time|capture|prun)")  # a cell that holds no Python
+
+
+def forget_labkit() -> None:
+    """Leave no way to labkit itself: what the guest needs of it is at hand already."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "labkit"]:
+        del sys.modules[name]
+
+
+def serve(host: socket.socket, layers: Iterable[str]) -> None:
+    """Run the cells that the host sends, then ask functions as long as the host wants."""
+    ME[:] = [os.getpid()]
+    message = receive(host)
+
+    def numbers(name: str, attempt: int) -> dict[str, Any]:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError("student: your name must be a text that isn't empty. Write student('ada').")
+        send(host, {"numbers": [name, attempt]})
+        return receive(host)["numbers"]
+
+    labkit = standin.install(numbers)
+    main = new_main()
+    errors = run_cells(host, main, message)
+    send(host, {"ran": found(main, labkit, message["wanted"]) | {"errors": errors, "layers": list(layers)}})
+    functions = labkit.aliases | {name: value for name, value in main.__dict__.items() if callable(value)}
+    answer_all(host, functions)
+
+
+def new_main() -> ModuleType:
+    """The module in which the cells run, and what Jupyter puts at hand there."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__dict__.update(display=standin.Idle(), get_ipython=standin.Idle())
+    builtins.input = nobody_to_answer
+    random.seed(0)
+    np.random.seed(0)
+    warnings.simplefilter("ignore")
+    return main
+
+
+def only_the_guest() -> None:
+    """Here a process ends that the student's code has forked: one is to go on, not two."""
+    if os.getpid() != ME[0]:
+        os._exit(0)
+
+
+def nobody_to_answer(prompt: object = "") -> str:
+    raise EOFError("input() was called, and there is nobody to answer while grading")
+
+
+# ---- cells -----------------------------------------------------------------------------------------------------------
+
+
+def run_cells(host: socket.socket, main: ModuleType, message: Mapping[str, Any]) -> list[dict]:
+    """Run each cell, whatever came of those before it; a dict for each that was lost."""
+    errors = []
+    for number, source in enumerate(message["cells"]):
+        if number in message["skip"]:
+            continue
+        send(host, {"began": number})
+        error = run_cell(main, number, source, message["seconds"])
+        only_the_guest()
+        if error.get("type") == "MemoryError":
+            os._exit(OUT_OF_MEMORY)  # what it holds may stay; the next guest passes over this cell
+        if error.get("type") == "TimeUp":
+            send(host, {"stopped": number})
+        if error:
+            errors.append({"cell": number, **error})
+    return errors
+
+
+def run_cell(main: ModuleType, number: int, source: str, seconds: float) -> dict[str, Any]:
+    """Run one cell; what went wrong, if something did."""
+    file = f"<cell {number + 1}>"
+    try:
+        code = compiled(source, file)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return told(error, getattr(error, "lineno", 0), getattr(error, "text", "") or "", getattr(error, "offset", 0))
+    try:
+        timed(lambda: execute(code, main), (), seconds)
+    except TimeUp:
+        return {
+            "type": "TimeUp",
+            "text": f"it was stopped after {seconds:g} seconds",
+            "line": 0,
+            "source": "",
+            "caret": 0,
+        }
+    except BaseException as error:  # a student's code may raise anything, SystemExit included
+        line = line_of(error, file)
+        return told(error, line, linecache.getline(file, line))
+    return {}
+
+
+def execute(code: Any, main: ModuleType) -> None:
+    result = eval(code, main.__dict__)
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(result)
+
+
+def told(error: BaseException, line: int | None, source: str, caret: int | None = 0) -> dict[str, Any]:
+    words = error.msg if isinstance(error, SyntaxError) and error.msg else words_of(error)
+    return {
+        "type": type(error).__name__,
+        "text": words,
+        "line": line or 0,
+        "source": source.rstrip("\n")[:200],
+        "caret": caret or 0,
+    }
+
+
+def line_of(error: BaseException, file: str) -> int:
+    line, step = 0, error.__traceback__
+    while step:
+        if step.tb_frame.f_code.co_filename == file and is_students(step.tb_frame):
+            line = step.tb_lineno
+        step = step.tb_next
+    return line
+
+
+def compiled(source: str, file: str) -> Any:
+    """The cell as Python, without what only IPython understands; no shell ever runs."""
+    if BASH.match(source):
+        source = ""
+    try:
+        code = compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError:
+        source = re.sub(r"(?m)^.*$", lambda line: replaced(line[0]), source)
+        code = compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    return code
+
+
+def replaced(line: str) -> str:
+    magic = MAGIC.fullmatch(line)
+    return f"{magic[1]}pass" if magic else line
+
+
+def found(main: ModuleType, labkit: ModuleType, wanted: Iterable[str]) -> dict[str, Any]:
+    """Which of the wanted names there are: functions by name, tables by value."""
+    there = {name: main.__dict__[name] for name in wanted if name in main.__dict__}
+    functions = [name for name, value in there.items() if callable(value)]
+    functions += [name for name in labkit.aliases if name in wanted and name not in functions]
+    tables = {name: value for name, value in there.items() if not callable(value)}
+    return {"functions": functions, "tables": {name: sendable(value) for name, value in tables.items()}}
+
+
+def sendable(value: Any) -> Any:
+    """A table, or something that says that it is none."""
+    try:
+        return value if len(str(pack(value, Blobs()))) < LARGEST_TABLE else too_much(value)
+    except (ValueError, RecursionError, MemoryError):
+        return too_much(value)
+
+
+# ---- exercises -------------------------------------------------------------------------------------------------------
+
+
+def answer_all(host: socket.socket, functions: Mapping[str, Callable]) -> None:
+    """Answer what the host asks, function by function, as long as it wants."""
+    while True:
+        message = receive(host)
+        function, seconds = functions[message["exercise"]], message["seconds"]
+        frames, sent = b"", time.monotonic()
+        for args in message["ask"]:
+            answer = ask(function, args, seconds)
+            only_the_guest()
+            frames += framed({name: value for name, value in vars(answer).items() if value is not UNSAID[name]})
+            if time.monotonic() - sent > SOON:
+                send_frames(host, frames)
+                frames, sent = b"", time.monotonic()
+            if answer.timed_out:
+                break
+        send_frames(host, frames)
+        end_the_rest()
+
+
+def end_the_rest() -> None:
+    """End what the function before has started: in a world of processes of its own, where nobody else is."""
+    if os.getpid() == 1:
+        try:
+            os.kill(-1, signal.SIGKILL)
+            while os.waitpid(-1, 0)[0]:
+                pass
+        except (ProcessLookupError, ChildProcessError):
+            pass
+
+
+def framed(message: dict[str, Any]) -> bytes:
+    """An answer to be sent; a value that is too large or too deep is replaced by something that says so."""
+    try:
+        return frame(message)
+    except (ValueError, RecursionError, MemoryError):
+        return frame(message | {"value": too_much(message.get("value"))})
+
+
+def too_much(value: Any) -> Any:
+    return foreign(f"{type(value).__name__} that is too long or goes too deep")

@@ -1,0 +1,139 @@
+"""Sheets for people: the gradebook as CSV files, which spreadsheets open as they are, and marks taken back from one.
+
+UTF-8 with a byte-order mark, commas and CRLF: Excel, LibreOffice and pandas all read that (in Python, ``utf-8-sig``).
+No cell can run as a formula; imports of learning platforms need ids byte for byte and are written elsewhere.
+The same records give the same bytes.
+"""
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from . import policy
+from .gradebook import Gradebook
+from .policy import Row, Rule
+from .submission import SYSTEM_ERROR
+from .written import neutral, read_marks
+
+LONGEST = 30_000  # Excel's cells hold 32,767 characters
+UNWANTED = dict.fromkeys([*range(9), *range(11, 32), 127], "\ufffd")  # controls but tab and line feed
+# Read with another delimiter, or line by line, a cell may break in two: then the rest mustn't run either.
+RUNS_AFTER_A_BREAK = re.compile(r'(?<=[;\t\n])(?="*[=+\-@])')
+
+
+def publish(folder: Path, book: Gradebook, rules: Rule | Mapping[str, Rule], roster: Mapping[str, str]) -> list[Row]:
+    """Write ``gradebook.csv``, ``submissions.csv`` and ``written.csv``, after taking in the marks in the last.
+
+    A row for each missing student has an empty score, since a platform's import would take a 0 for a grade.
+    """
+    by_hand = folder / "written.csv"
+    if by_hand.exists():
+        book.mark(read_marks(by_hand))
+    rows = policy.counted(book.latest(), rules, roster=roster, marks=book.marks())
+    write(folder / "gradebook.csv", gradebook(rows))
+    write(folder / "submissions.csv", submissions(rows))
+    write(by_hand, written(rows))
+    return rows
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace a file in one step: whoever looks finds the old one or the new one, whole."""
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def gradebook(rows: Iterable[Row]) -> bytes:
+    """A line for each student and lab; the points of exercises are as earned, the total is after the late rule."""
+    rows = list(rows)
+    exercises = list(dict.fromkeys(outcome.exercise for row in rows for outcome in row.graded.outcomes))
+    head = ["student", "name", "batch", "lab", "file", "attempts", "status", "late", "points", "max_points"]
+    return table(
+        [*head, *exercises, "written", "mistakes", "remarks", "reason"], (line(row, exercises) for row in rows)
+    )
+
+
+def line(row: Row, exercises: list[str]) -> list[str | float | None]:
+    # What the grader itself failed at is no 0.
+    points = {one.exercise: one.points for one in row.graded.outcomes if one.status != SYSTEM_ERROR}
+    return [
+        *(row.student, row.name, row.batch, row.lab, row.file, row.attempts, row.graded.status, row.late),
+        *(row.points, row.max_points if row.points is not None else None),
+        *(points.get(exercise) for exercise in exercises),
+        *(row.written, listed(row, "mistakes"), remarks(row), row.reason),
+    ]
+
+
+def submissions(rows: Iterable[Row]) -> bytes:
+    """A line for each file that was handed in, with the points of its exercises as earned and after the late rule."""
+    lines = []
+    for row in rows:
+        for one in row.tries:
+            file, graded = one.record.submission, one.record.graded
+            counts = "yes" if one is row.counted else "no"
+            most = graded.max_points if one.points is not None else None
+            who = (row.student, row.name, row.batch, row.lab, file.file, file.submitted_at)
+            lines.append([*who, counts, graded.status, one.late, one.earned, one.points, most, graded.reason])
+    head = ["student", "name", "batch", "lab", "file", "submitted_at", "counts", "status", "late"]
+    return table([*head, "earned", "points", "max_points", "reason"], lines)
+
+
+def written(rows: Iterable[Row]) -> bytes:
+    """A line for each written answer, all answers to one question together, to be marked under points and comment."""
+    lines = []
+    for row in rows:
+        for n, (answer, mark, earlier) in enumerate(row.answers):
+            if not (answer.text or mark):
+                continue  # nothing to mark: it earns nothing
+            most = mark.max_points if mark else row.worth.get(answer.question, 1)
+            points, comment = (None, "") if earlier or not mark else (mark.points, mark.comment)
+            note = f"An earlier answer got {shown(mark.points)} of {shown(most)}." if earlier else ""
+            cells = [row.student, row.name, row.batch, row.lab, answer.question, answer.text]
+            lines.append(((row.batch, row.lab, n, row.student), [*cells, points, most, comment, note, answer.key]))
+    head = ["student", "name", "batch", "lab", "question", "answer", "points", "max_points", "comment", "note", "key"]
+    return table(head, (cells for _, cells in sorted(lines, key=lambda line: line[0])))
+
+
+def listed(row: Row, ids: str) -> str:
+    """Such as ``attention: omits_the_scale, ignores_the_mask; softmax: wrong_axis``."""
+    return "; ".join(
+        f"{one.exercise}: {', '.join(getattr(one, ids))}" for one in row.graded.outcomes if getattr(one, ids)
+    )
+
+
+def remarks(row: Row) -> str:
+    sentences = list(row.graded.remarks)
+    sentences += [
+        f"The answer to “{answer.question}” changed after it was marked." for answer, _, old in row.answers if old
+    ]
+    return " ".join(filter(None, [listed(row, "remarks"), *sentences]))
+
+
+def table(head: list[str], lines: Iterable[list[str | float | None]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(head)
+    writer.writerows([shown(cell) for cell in cells] for cells in lines)
+    return text.getvalue().encode("utf-8-sig", "backslashreplace")
+
+
+def shown(cell: str | float | None) -> str:
+    """A cell's text: numbers with two decimals at most, words such that no spreadsheet runs them."""
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return safe(cell)
+    text = f"{cell:.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def safe(text: str) -> str:
+    lines = re.sub("\r\n?", "\n", text).translate(UNWANTED)
+    cut = lines if len(lines) <= LONGEST else lines[:LONGEST] + " […]"
+    return neutral(RUNS_AFTER_A_BREAK.sub(" ", cut))

@@ -1,0 +1,171 @@
+"""The numbers behind the class page: pure functions of rows, each the attempt that counts for a student in a lab."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import StatisticsError, correlation, fmean
+from typing import Any, NamedTuple, Protocol
+
+from ..exercise import PRODUCT_OF_STEP, Outcome
+from ..mistakes import MISTAKES
+from .submission import Graded
+
+TOGETHER = "Two things come together here."  # the line of a message that says so of the first two mistakes
+EXAMPLE = "ada"  # whose numbers a notebook asks for as it is handed out
+FEWEST = 5  # students: with fewer, how telling an exercise is would be chance
+STEPS = tuple(PRODUCT_OF_STEP)
+
+
+class Row(Protocol):
+    """The attempt that counts for a student in a lab.
+
+    ``points`` and ``written`` (given by hand) are None where there are none, ``late`` is empty or says how much,
+    ``reason`` why there is no score or not a better one; ``answers`` are the written ones with their marks, and whether
+    the mark was given for an earlier answer.
+    """
+
+    student: str
+    name: str
+    batch: str
+    lab: str
+    file: str
+    late: str
+    attempts: int
+    points: float | None
+    max_points: float
+    written: float | None
+    reason: str
+    answers: Sequence[tuple[Any, Any, bool]]
+    graded: Graded
+
+
+def place(row: Row) -> str:
+    """The assignment's folder and the lab, as far as they are known."""
+    return ", ".join(dict.fromkeys(filter(None, (row.batch, row.lab)))) or "no lab recognised"
+
+
+@dataclass(frozen=True)
+class ExerciseNumbers:
+    """How an exercise went: the mean share of its points, and how well it tells strong students from weak ones."""
+
+    name: str
+    max_points: float
+    share: float
+    telling: float | None
+    statuses: Counter
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A mistake: the students who made it, in how many answers, and one of these as an example."""
+
+    id: str
+    students: frozenset[str]
+    answers: int
+    example: Outcome
+
+
+class StepPair(NamedTuple):
+    """Two steps at which the same students went wrong: how many, and their commonest two mistakes."""
+
+    steps: tuple[str, str]
+    students: int
+    commonest: tuple[str, str]
+    most: int
+
+
+def scored(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row.points is not None]
+
+
+def telling(points: Sequence[Sequence[float]], item: int) -> float | None:
+    """Correlate one exercise with the sum of the others (its discrimination).
+
+    Parameters
+    ----------
+    points : (n_students, n_exercises)
+    item : int
+        The column of the exercise.
+
+    Returns
+    -------
+    float or None
+        None where one of the two doesn't vary, or there are fewer than two students.
+    """
+    rest = [round(sum(line) - line[item], 9) for line in points]  # what differs by rounding alone doesn't vary
+    try:
+        return correlation([round(line[item], 9) for line in points], rest)
+    except StatisticsError:
+        return None
+
+
+def exercise_numbers(rows: Iterable[Row]) -> list[ExerciseNumbers]:
+    """The numbers of each exercise, over the rows that have a score, in the order of the lab."""
+    by_name = [{one.exercise: one for one in row.graded.outcomes} for row in scored(rows)]
+    names = list(dict.fromkeys(name for found in by_name for name in found))
+    points = [[found[name].points if name in found else 0.0 for name in names] for found in by_name]
+
+    def numbers(item: int, name: str) -> ExerciseNumbers:
+        answers = [found[name] for found in by_name if name in found]
+        full = max(one.max_points for one in answers)
+        share = fmean(line[item] for line in points) / full if full else 0.0
+        tells = telling(points, item) if len(points) >= FEWEST else None
+        return ExerciseNumbers(name, full, share, tells, Counter(one.status for one in answers))
+
+    return [numbers(item, name) for item, name in enumerate(names)]
+
+
+def named(one: Outcome) -> tuple[str, ...]:
+    """The likeliest mistake, or two that come together; the rest of an outcome's list are other names for it."""
+    return one.mistakes[: 2 if TOGETHER in one.message.split("\n") else 1]
+
+
+def mistakes_seen(rows: Iterable[Row]) -> list[Seen]:
+    """Mistakes, those of most students first; the example is the first answer with as little else as can be."""
+    found: dict[str, list[tuple[str, Outcome]]] = defaultdict(list)
+    for row in rows:
+        for one in row.graded.outcomes:
+            for id in named(one):
+                found[id].append((row.student, one))
+    seen = []
+    for id, answers in found.items():
+        example = min((one for _, one in answers), key=lambda one: len(named(one)))
+        seen.append(Seen(id, frozenset(student for student, _ in answers), len(answers), example))
+    return sorted(seen, key=lambda one: (-len(one.students), -one.answers, one.id))
+
+
+def pairs_of_steps(seen: Iterable[Seen]) -> list[StepPair]:
+    """Pairs of steps at which the same students made mistakes, those of most students first."""
+    found: dict[tuple[str, str], list[tuple[int, tuple[str, str], frozenset[str]]]] = defaultdict(list)
+    ordered = sorted((one for one in seen if one.id in MISTAKES), key=lambda one: STEPS.index(MISTAKES[one.id].step))
+    for first, second in combinations(ordered, 2):
+        steps, students = (MISTAKES[first.id].step, MISTAKES[second.id].step), first.students & second.students
+        if steps[0] != steps[1] and students:
+            found[steps].append((-len(students), (first.id, second.id), students))
+    pairs = []
+    for steps, of_ids in found.items():
+        most, ids, _ = min(of_ids, key=lambda one: one[:2])
+        pairs.append(StepPair(steps, len(frozenset().union(*(who for *_, who in of_ids))), ids, -most))
+    return sorted(pairs, key=lambda pair: (-pair.students, [STEPS.index(step) for step in pair.steps]))
+
+
+def shared_numbers(rows: Iterable[Row]) -> dict[str, list[str]]:
+    """Names whose own numbers concern more than one student: who asked for them, and whoever is called so."""
+    users, called = defaultdict(set), defaultdict(set)
+    for row in rows:
+        called[row.student.casefold()].add(row.student)
+        called[row.name.casefold()].add(row.student)
+        for name in row.graded.numbers_of:
+            if name != EXAMPLE:
+                users[name].add(row.student)
+    together = {name: sorted(who | called.get(name.casefold(), set())) for name, who in sorted(users.items())}
+    return {name: who for name, who in together.items() if len(who) > 1}
+
+
+def histogram(shares: Iterable[float], bins: int = 10) -> list[int]:
+    """How many shares of 0 to 1 fall into each bin; 1 belongs to the last."""
+    counts = [0] * bins
+    for share in shares:
+        counts[min(int(round(share, 9) * bins), bins - 1)] += 1
+    return counts
