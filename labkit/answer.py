@@ -39,7 +39,7 @@ def read(value: Any) -> np.ndarray | Fault:
         reason = "its rows have different lengths" if uneven else first_line(error)
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
     if array.dtype.kind in "US":
-        return Fault("type", f"holds text, such as {array.flat[0]!r}: numbers stand without quotation marks")
+        return Fault("type", f"holds text, such as {str(array.flat[0])!r}: numbers stand without quotation marks")
     if array.dtype.kind not in "biuf":
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from . import pool, roster
 from .gradebook import Gradebook
 from .intake import Intake, collect
 from .policy import Row, Rule
-from .publish import REPORT, publish, remember_rule
+from .publish import REPORT, Published, publish, remember_rule
 from .sandbox import confine
 from .sandbox.host import Seconds
 from .submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission
@@ -82,16 +82,19 @@ def options(given: Mapping[str, Any]) -> Options:
 class Summary:
     """What came of a batch."""
 
-    rows: tuple[Row, ...]
+    published: Published
     graded: int  # now; the others were graded before
     submissions: int
     system_errors: tuple[str, ...]  # files
-    notes: tuple[str, ...]
     stopped: bool = False
 
     @property
     def ok(self) -> bool:
         return not self.system_errors and not self.stopped
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self.published.rows
 
     @property
     def statuses(self) -> dict[str, int]:
@@ -116,7 +119,8 @@ class Summary:
             "system_errors": list(self.system_errors),
             "ungradable": self.ungradable,
             "isolation": self.isolation,
-            "notes": list(self.notes),
+            "unknown": list(self.published.unknown),
+            "notes": list(self.published.notes),
             "gradebook": str(out / "gradebook.csv"),
             "report": str(out / REPORT),
         }
@@ -129,7 +133,8 @@ class Summary:
         told += ["Students: " + ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in self.statuses.items())]
         told += [f"Isolation: {one}" for one in self.isolation]
         told += [f"Ungradable: {file}: {reason}" for file, reason in self.ungradable.items()]
-        told += [f"Note: {note}" for note in self.notes]
+        told += [f"Not on the roster: {student}" for student in self.published.unknown]
+        told += [f"Note: {note}" for note in self.published.notes]
         failed = "The grader failed at {}; it has no score. The same command tries again."
         return "\n".join([*told, *map(failed.format, self.system_errors)])
 
@@ -144,7 +149,8 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
     """
     out.mkdir(parents=True, exist_ok=True)
     with Gradebook.open(out / "gradebook.db") as book:
-        intake = admit(collect(path, options.lab), options, book)
+        intake = collect(path, options.lab)
+        remember(book, intake, options)
         job = pool.Job(secret_of(options.secret or out / "secret"), options.seconds, options.layered, preload(intake))
         mark = fingerprint(job)
         book.refresh(intake.submissions)
@@ -156,23 +162,17 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
                 tell(one.file, done, len(todo))
         except KeyboardInterrupt:
             stopped = True
-        rows = publish(out, book)
+        published = publish(out, book)
         failed = [one.submission.file for one in book.latest() if one.graded.status == SYSTEM_ERROR]
-    return Summary(tuple(rows), done, len(intake.submissions), tuple(failed), intake.notes, stopped)
+    return Summary(published, done, len(intake.submissions), tuple(failed), stopped)
 
 
-def admit(intake: Intake, options: Options, book: Gradebook) -> Intake:
-    """Hold what was handed in against the roster, and keep what later commands need to know."""
-    labs = {one.lab for one in intake.submissions if one.lab}
-    remember_rule(book, sorted(labs), options.rule)
+def remember(book: Gradebook, intake: Intake, options: Options) -> None:
+    """Keep what publishing needs to know, now and by later commands."""
+    remember_rule(book, sorted({one.lab for one in intake.submissions if one.lab}), options.rule)
     if options.roster:
-        found = roster.reconcile(roster.read(options.roster), intake.submissions)
-        book.remember("roster", {entry.id: entry.name for entry in found.roster.entries})
-        book.remember("ids", {entry.id: [entry.email, *entry.others] for entry in found.roster.entries})
-        book.remember("unknown", sorted(found.unknown))
-        intake = Intake(found.submissions, (*intake.notes, *found.notes))
+        book.remember("roster", [asdict(entry) for entry in roster.read(options.roster).entries])
     book.remember("notes", sorted({*book.recall("notes", []), *intake.notes}))
-    return intake
 
 
 def preload(intake: Intake) -> tuple[str, ...]:

@@ -127,9 +127,13 @@ class Gradebook:
             database.execute(f"INSERT INTO gradings ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (id, *values, *exact))
 
     def latest(self) -> list[Record]:
-        """Every submission with its latest grading, in an order that doesn't depend on when each was graded."""
+        """Every submission with its latest grading, in an order that doesn't depend on when each was graded.
+
+        Students are called as the roster calls them, if one was held against what was handed in.
+        """
         latest = self._rows(GRADINGS + "WHERE gradings.id IN (SELECT max(id) FROM gradings GROUP BY submission)")
-        return sorted((record_from(*row) for row in latest), key=place)
+        known = self.recall("known", {})
+        return sorted((called(record_from(*row), known) for row in latest), key=place)
 
     def history(self, student: str) -> list[Record]:
         """Every grading of a student's submissions, the earliest first."""
@@ -171,7 +175,8 @@ class Gradebook:
 
     def _questions(self) -> dict[str, tuple[str, ...]]:
         """By the key of every answer that was ever read: student, batch, lab and question, to be stored with marks."""
-        records = [record_from(*row) for row in self._rows(GRADINGS)]
+        known = self.recall("known", {})
+        records = [called(record_from(*row), known) for row in self._rows(GRADINGS)]
         return {
             answer.key: tuple(map(printable, (one.student, one.batch, one.lab, answer.question)))
             for one, graded in ((record.submission, record.graded) for record in records)
@@ -262,6 +267,15 @@ def record_from(facts: str, judged: str, details: str) -> Record:
     graded["outcomes"] = tuple(Outcome(**with_tuples(one)) for one in graded["outcomes"])
     graded["written"] = tuple(Written(**one) for one in graded["written"])
     return Record(submission, Graded(**graded), fingerprint)
+
+
+def called(record: Record, known: Mapping[str, list[str]]) -> Record:
+    """The record with the student's id and name as the roster has them."""
+    one = record.submission
+    if one.student not in known:
+        return record
+    id, name = known[one.student]
+    return replace(record, submission=replace(one, student=id, name=name or one.name, sender=one.student))
 
 
 def with_tuples(stored: dict[str, Any]) -> dict[str, Any]:

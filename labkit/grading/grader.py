@@ -1,26 +1,31 @@
 """Grade one submission: run it in the sandbox, ask its functions, judge what comes back here."""
 
+import difflib
 import hashlib
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
+from ..asking import MOST_PRINTED
 from ..exercise import Answer, Exercise, Outcome
-from ..exercises import draw_numbers, exercises_of
+from ..exercises import EXERCISES, draw_numbers, exercises_of
 from ..feedback import as_html, outcome
 from ..judge import cases_and_lineup, judge_function, parts_of
 from ..table import judge_table
+from .questions import written
+from .reading import definitions
 from .sandbox.host import Gone, Guest, OutOfTime, Ran, Seconds, Server
-from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Cell, Graded, Submission, Written
+from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission
 
 SHEETS = 8  # sets of inputs for each exercise: a sheet that is used again is quicker to judge with
 MOST_LOST = 5  # lost cells that are told of
-STOPPED = "it was stopped because it took too long"
-WRITTEN = "written"
-NOT_WRITTEN = ("", "*Your answer here.*")
+MOST_NAMES = 1000  # of those that a notebook defines
+TIME_UP = "TimeUp"  # our own error in the guest; its words say it all
+STOPPED = "it took too long"
 NOBODY = "nobody"
 
 
@@ -35,6 +40,7 @@ class Sitting:
     seconds: Seconds
     until: float  # when it has taken too long in all
     lost: dict[int, str] = field(default_factory=dict)  # cells that ended a guest, and how
+    remarks: list[str] = field(default_factory=list)
     ran: Ran | None = None
 
     @property
@@ -81,7 +87,7 @@ def sit(one: Sitting) -> Graded:
     return Graded(
         GRADED,
         outcomes=tuple(outcomes[exercise.name] for exercise in one.exercises),
-        remarks=(*one.submission.remarks, *lost_cells(one)),
+        remarks=(*one.submission.remarks, *lost_cells(one), *one.remarks),
         numbers_of=ran.numbers_of if ran else (),
         written=tuple(written(one.submission.cells)),
         isolation=", ".join(ran.layers) or "basic" if ran else "",
@@ -140,6 +146,8 @@ def ask(one: Sitting, guest: Guest, exercise: Exercise) -> Outcome:
         return answers[id(args)] if id(args) in answers else next(guest.ask(exercise.name, [args]))
 
     verdict = judge_function(exercise, answer_to, seed, part)
+    if any(len(tried.answer.printed) >= MOST_PRINTED for tried in verdict.tried):
+        one.remarks.append(f"{exercise.name} printed more than {MOST_PRINTED:,} characters; the rest was cut off.")
     return outcome(replace(verdict, smallest={}))  # what it was asked with stays hidden
 
 
@@ -169,17 +177,30 @@ def judge_own_table(one: Sitting, exercise: Exercise) -> Outcome:
 
 
 def not_there(one: Sitting, exercise: Exercise) -> Outcome:
-    """No function or table of that name; if its cell was lost, that is said."""
-    kind = "table" if exercise.is_table else "function"
-    defines = re.compile(rf"^\s*(def\s+{exercise.name}\b|{exercise.name}\s*=)", re.MULTILINE)
-    lost = {error["cell"] for error in one.ran.errors} | set(one.lost)
-    cell = next((cell for cell in sorted(lost) if defines.search(one.code[cell])), None)
-    words = f"The notebook has no {kind} of this name."
-    if cell is not None:
-        words = f"The cell that holds it (code cell {cell + 1}) did not run, so there is nothing to judge."
-    if exercise.name in one.ran.tables or exercise.name in one.ran.functions:
-        words = f"A {kind} is asked for, and the notebook has something else of this name."
-    return without_answer(exercise, one, "missing", words)
+    """No function or table of that name: say where it may have gone."""
+    return without_answer(exercise, one, "missing", where_it_went(one, exercise.name, exercise.is_table))
+
+
+def where_it_went(one: Sitting, name: str, is_table: bool) -> str:
+    kind = "table" if is_table else "function"
+    defined = list(islice(definitions(one.submission.cells), MOST_NAMES))
+    text = next((number for number, cell, other, _ in defined if other == name and cell.kind != "code"), 0)
+    if name in (*one.ran.tables, *one.ran.functions):
+        other = "is a function" if is_table else "is no function"
+        return f"A {kind} is asked for, and in the end `{name}` {other} in this notebook. Was the name used twice?"
+    if (cell := lost_with(one, name)) is not None:
+        return f"Code cell {cell + 1}, which holds it, did not run to its end, so there is nothing to judge."
+    if text:
+        return f"Only cell {text} holds it, which is text: turn it into a code cell, and run it."
+    if alike := difflib.get_close_matches(name, {other for _, _, other, _ in defined} - EXERCISES.keys(), 1, 0.8):
+        return f"The notebook has no {kind} of this name. Is `{alike[0]}` meant for it? Then give it this name."
+    return f"The notebook has no {kind} of this name. Was its cell deleted, or is the name spelt otherwise?"
+
+
+def lost_with(one: Sitting, name: str) -> int | None:
+    """The first lost cell in which the name stands at the beginning of a line."""
+    defines = re.compile(rf"^[ \t]*(def[ \t]+{name}\b|{name}\b[^=\n]*=)", re.MULTILINE)
+    return next((cell for cell in sorted(errors_in(one)) if defines.search(one.code[cell])), None)
 
 
 TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
@@ -193,32 +214,33 @@ def without_answer(exercise: Exercise, one: Sitting, status: str, words: str) ->
 # ---- the notebook ----------------------------------------------------------------------------------------------------
 
 
-def lost_cells(one: Sitting) -> Iterable[str]:
-    """The cells that didn't run, the first of them with its line and a caret."""
-    errors = {cell: {"type": "", "text": how} for cell, how in one.lost.items() if 0 <= cell < len(one.code)}
+def errors_in(one: Sitting) -> dict[int, Mapping[str, Any]]:
+    """What is known of each cell that did not run to its end."""
+    errors = {cell: {"type": "", "text": how} for cell, how in one.lost.items()}
     errors |= {error["cell"]: error for error in (one.ran.errors if one.ran else ())}
+    return {cell: error for cell, error in errors.items() if 0 <= cell < len(one.code)}
+
+
+def lost_cells(one: Sitting) -> Iterable[str]:
+    """The cells that did not run to their end, the first of them with its line and a caret."""
+    errors = errors_in(one)
     for number, cell in enumerate(sorted(errors)[:MOST_LOST]):
         yield told(cell, errors[cell], with_line=not number)
     if len(errors) > MOST_LOST:
-        yield f"{len(errors) - MOST_LOST} more cells did not run."
+        yield f"{len(errors) - MOST_LOST} more cells did not run to their end."
 
 
 def told(cell: int, error: Mapping[str, Any], with_line: bool) -> str:
-    text = f"Code cell {cell + 1} did not run: {': '.join(filter(None, (error['type'], error['text'])))}."
+    kind = "" if error["type"] == TIME_UP else error["type"]
+    text = f"Code cell {cell + 1} did not run to its end: {': '.join(filter(None, (kind, error['text'].rstrip('.'))))}."
     source = error.get("source", "")
     if not with_line or not source.strip():
         return text
-    caret = f"\n{' ' * (error['caret'] - 1)}^" if error.get("caret", 0) > 0 else ""
-    return f"{text} Line {error['line']}:\n{source}{caret}"
+    return f"{text} Line {error['line']}:\n{source}\n{under(source, error['caret'])}"
 
 
-def written(cells: Sequence[Cell]) -> Iterable[Written]:
-    """Answers to be marked by hand, each with the question before it."""
-    for before, cell in zip((Cell("markdown", ""), *cells), cells, strict=False):
-        if WRITTEN in cell.tags and cell.kind == "markdown":
-            text = cell.source.strip()
-            yield Written(question(before.source), "" if text in NOT_WRITTEN else text)
-
-
-def question(source: str) -> str:
-    return " ".join(source.split())[:300]
+def under(source: str, caret: int) -> str:
+    """A caret below the place, or below all of the line where only the line is known."""
+    start = caret - 1 if 0 < caret <= len(source) + 1 else len(source) - len(source.lstrip())
+    marks = "^" if start == caret - 1 else "^" * len(source.strip())
+    return re.sub(r"[^\t]", " ", source[:start]) + marks

@@ -11,6 +11,7 @@ from ..exercises import LABS
 from . import naming, reading
 from .found import LINK, NOTEBOOK, OUTSIDE, Found, IntakeError, Refused, in_students_zip, opened
 from .naming import Sender
+from .remarks import remarks_on
 from .submission import Submission
 
 __all__ = ["Intake", "IntakeError", "collect"]
@@ -174,5 +175,5 @@ def _judged_as(submission: Submission, guess: Sequence[str], asked: str) -> Subm
     elif not problem and not guess and not (asked and reading.is_of_the_course(submission.cells)):
         problem = f"The notebook holds none of the exercises of {asked or 'any lab'}."
     lab = asked or next(iter(guess), "")
-    remarks = () if problem else reading.remarks_on(submission.cells, lab)
+    remarks = () if problem else remarks_on(submission.cells, lab)
     return replace(submission, lab=lab, problem=problem, remarks=submission.remarks + remarks)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from . import sheets
@@ -10,12 +10,22 @@ from .class_page import class_page
 from .feedback_page import feedback_name, feedback_page
 from .gradebook import Gradebook
 from .policy import Row, Rule
+from .roster import Entry, Reconciled, Roster, reconcile
 from .statistics import shared_numbers
 
 REPORT, FEEDBACK = "report.html", "feedback"
 
 
-def publish(out: Path, book: Gradebook) -> list[Row]:
+@dataclass(frozen=True)
+class Published:
+    """What people can read by now; ``unknown`` handed in and aren't on the roster."""
+
+    rows: tuple[Row, ...]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def publish(out: Path, book: Gradebook) -> Published:
     """Write all that follows from a gradebook; the same gradebook gives the same bytes.
 
     Raises
@@ -24,16 +34,35 @@ def publish(out: Path, book: Gradebook) -> list[Row]:
         If marks that were given by hand can't be read back; nothing has been written then.
     """
     rules = {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
-    rows = sheets.publish(out, book, rules, book.recall("roster", {}))
+    found = reconciled(book)
+    notes = (*book.recall("notes", []), *found.notes)
+    rows = sheets.publish(out, book, rules, {entry.id: entry.name for entry in found.roster.entries})
     write_feedback(out / FEEDBACK, rows)
     page = class_page(
         rows,
-        unknown=book.recall("unknown", []),
-        notes=book.recall("notes", []),
+        unknown=found.unknown,
+        notes=notes,
         link=lambda student: f"{FEEDBACK}/{feedback_name(student)}",
     )
     sheets.write(out / REPORT, encoded(page))
-    return rows
+    return Published(tuple(rows), found.unknown, notes)
+
+
+def reconciled(book: Gradebook) -> Reconciled:
+    """Hold all that was ever handed in against the roster, if there is one, and keep who is who."""
+    roster = Roster(tuple(entry_from(one) for one in book.recall("roster", [])))
+    submissions = [record.submission for record in book.latest()]
+    senders = [replace(one, student=one.sender or one.student, sender="") for one in submissions]
+    if not roster.entries:
+        return Reconciled(tuple(senders), roster, (), (), ())
+    found = reconcile(roster, senders)
+    pairs = zip(senders, found.submissions, strict=True)
+    book.remember("known", {sent.student: [one.student, one.name] for sent, one in pairs if sent != one})
+    return found
+
+
+def entry_from(stored: dict) -> Entry:
+    return Entry(**stored | {"others": tuple(stored["others"])})
 
 
 def report(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Bytes of a notebook file → its cells, which lab they are, and what is worth a remark.
+"""Bytes of a notebook file → its cells, and which lab they are.
 
 Outputs are dropped, and of a cell's metadata only its tags are kept: nothing else of a student's file is used.
 """
@@ -169,21 +169,3 @@ def is_of_the_course(cells: Sequence[Cell]) -> bool:
     """Whether a notebook without any exercise may have been a lab: it uses labkit, or holds no code at all."""
     code = [cell.source for cell in cells if cell.kind == "code" and cell.source.strip()]
     return not code or any(re.search(r"\blabkit\b", source) for source in code)
-
-
-def remarks_on(cells: Sequence[Cell], lab: str) -> tuple[str, ...]:
-    """What is odd about where the lab's exercises stand, in sentences."""
-    wanted = {exercise.name for exercise in exercises_of(lab)}
-    found = [one for one in definitions(cells) if one[2] in wanted]
-    texts = {
-        f"Cell {number} is {'Markdown' if cell.kind == 'markdown' else 'raw text'} and holds "
-        f"`{f'def {name}' if by_def else f'{name} ='}`: it didn't run.": None
-        for number, cell, name, by_def in found
-        if cell.kind != "code"
-    }
-    defined = [name for _, cell, name, by_def in found if by_def and cell.kind == "code"]
-    twice = [name for name in dict.fromkeys(defined) if defined.count(name) > 1]
-    return (
-        *texts,
-        *(f"{name} is defined {defined.count(name)} times; the last that compiles counts." for name in twice),
-    )

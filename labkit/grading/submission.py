@@ -46,6 +46,8 @@ class Submission:
         Why it can't be graded, in a sentence for student and instructor; else empty.
     remarks : tuple of str
         Sentences about the file that cost nothing.
+    sender : str
+        Who handed it in as the platform knows it, where ``student`` is what a roster calls them; else empty.
     """
 
     student: str
@@ -60,6 +62,7 @@ class Submission:
     cells: tuple[Cell, ...] = ()
     problem: str = ""
     remarks: tuple[str, ...] = ()
+    sender: str = ""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def answers_of(submission: Submission, graded: Graded) -> tuple[Answer, ...]:
     for one in graded.written:
         seen[one.question] += 1
         question = one.question if seen[one.question] == 1 else f"{one.question} ({seen[one.question]})"
-        asked = shortened([submission.student, submission.batch, submission.lab, question])
+        asked = shortened([submission.sender or submission.student, submission.batch, submission.lab, question])
         answers.append(Answer(f"m{asked}-a{shortened(one.text.split())}", question, one.text))
     return tuple(answers)
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from notebook_files import cell, lab, notebook
 
 from labkit.exercises import LABS, exercises_of
-from labkit.grading.reading import Ungradable, likely_labs, read, recognise, remarks_on
+from labkit.grading.reading import Ungradable, likely_labs, read, recognise
+from labkit.grading.remarks import remarks_on
 from labkit.grading.submission import Cell
 
 
@@ -194,20 +195,3 @@ def test_code_turned_into_text_is_recognised_if_there_is_nothing_else():
     text = Cell("markdown", "def softmax(scores):\n    return scores")
     assert recognise([text]) == "01_one_head"
     assert recognise([text, Cell("code", "def merge_heads(Z): ...")]) == "03_multi_head"
-
-
-def test_a_function_in_a_text_cell_is_remarked_on():
-    found = [Cell("markdown", "# Lab"), Cell("markdown", "def softmax(scores):"), Cell("raw", "hand_scores = [1]")]
-    assert remarks_on(found, "01_one_head") == (
-        "Cell 2 is Markdown and holds `def softmax`: it didn't run.",
-        "Cell 3 is raw text and holds `hand_scores =`: it didn't run.",
-    )
-    assert remarks_on(found, "02_causal_mask") == ()
-
-
-def test_a_function_defined_twice_is_remarked_on():
-    found = [
-        Cell("code", "def softmax(s): ...\ndef other(x): ..."),
-        Cell("code", "def softmax(s): ...\ndef other(x): ..."),
-    ]
-    assert remarks_on(found, "01_one_head") == ("softmax is defined 2 times; the last that compiles counts.",)
