@@ -12,6 +12,7 @@ from .answer import number, where
 from .calculation import ORDER, SIZES
 from .draw import heatmap_svg
 from .exercise import Mistake, Outcome
+from .exercises.guesses import Guess, fits
 from .judge import Tried, Verdict
 from .mistakes import MISTAKES
 
@@ -93,6 +94,25 @@ def sentences(verdict: Verdict) -> list[str]:
     return [*seen(verdict), *named(verdict)]
 
 
+def guessed(name: str, value: Any, guess: Guess, numbers: Mapping[str, Any]) -> Outcome:
+    """What is said to a guess: nothing is at stake, and nothing is told before it was made."""
+    right = guess.answer(numbers)
+    if value is None or "Ellipsis" in repr(value):
+        status, message = "unattempted", "No guess yet: write one in place of the dots, and run this cell again."
+    else:
+        verdict = ", and so it is" if fits(value, right) else f"; it is {say(right)}"
+        status, message = "guessed", f"You guessed {say(value)}{verdict}.\n{guess.words}"
+    plain = Outcome(name, status, 0, 0, message=message)
+    return replace(plain, html=as_html(plain))
+
+
+def say(value: Any) -> str:
+    """A number, a word, or several of them, as one would say it."""
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return ", ".join(map(say, value)) or "none"
+    return number(value) if isinstance(value, int | float | np.number) else str(value)
+
+
 def passed(verdict: Verdict) -> str:
     return "Right on every input that was tried." if verdict.tried else "Right."
 
@@ -100,7 +120,7 @@ def passed(verdict: Verdict) -> str:
 def unattempted(verdict: Verdict) -> str:
     if not verdict.open_places or verdict.open_places == ((),):
         return "Not attempted yet: replace the placeholder with your own."
-    return open_cells(verdict)
+    return ("What is filled in fits. " if verdict.value is not None else "") + open_cells(verdict)
 
 
 def open_cells(verdict: Verdict) -> str:
@@ -129,8 +149,10 @@ def seen_in_table(verdict: Verdict) -> list[str]:
     if not isinstance(verdict.value, np.ndarray):
         return [f"“{verdict.value}” is not it."]
     wrong = verdict.wrong_places
-    if wrong:
-        cells = "; ".join(f"{place_name(p) if p else 'your answer'} is {number(verdict.value[p])}" for p in wrong[:3])
+    if wrong == ((),):
+        said.append(f"{number(verdict.value)} is not it.")
+    elif wrong:
+        cells = "; ".join(f"{place_name(p)} is {number(verdict.value[p])}" for p in wrong[:3])
         more = "" if len(wrong) <= 3 else ", and so on"
         said.append(f"{count(len(wrong), 'cell does', 'cells do')} not fit: {cells}{more}.")
     return said
@@ -170,11 +192,21 @@ def named(verdict: Verdict) -> list[str]:
 
 
 def property_or_place(verdict: Verdict) -> list[str]:
-    said = [verdict.broken[0].upper() + verdict.broken[1:] + "."] if verdict.broken else []
+    said = [verdict.broken[0].upper() + verdict.broken[1:].removesuffix(".")] if verdict.broken else []
+    said = [one if one.endswith("?") else one + "." for one in said] + question_of_rows(verdict.shown)
     if verdict.smallest and sum(np.size(value) for value in verdict.smallest.values()) <= MOST_BY_HAND:
         inputs = ", ".join(f"{name} = {short(value)}" for name, value in verdict.smallest.items())
         said.append(f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?")
     return said
+
+
+def question_of_rows(shown: Tried | None) -> list[str]:
+    """What to ask where the rows of an answer are too few or too many."""
+    if shown is None or shown.fault.kind != "shape" or shown.right.ndim != 2 or "Q" not in shown.case.args:
+        return []
+    rows = None if shown.value is None or shown.value.ndim < 2 else len(shown.value)
+    n_q = len(shown.right)
+    return [] if rows == n_q else [f"{n_q} queries ask here. How many answers does each of them get?"]
 
 
 def short(value: Any) -> str:
@@ -283,17 +315,19 @@ def remark_sentences(verdict: Verdict) -> list[str]:
 
 def hints(verdict: Verdict) -> tuple[str, str]:
     """The step to look at, and what to read."""
-    steps = [MISTAKES[id].step for id in verdict.mistakes] or [STEP_OF[verdict.exercise.answer]]
-    return LOOK_AT[steps[0]], READ[steps[0]]
+    steps = [MISTAKES[id].step for id in verdict.mistakes]
+    step = steps[0] if steps else verdict.exercise.step or STEP_OF[verdict.exercise.answer]
+    return LOOK_AT[step], READ[step]
 
 
 MOST_BY_HAND = 30  # numbers
 LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
 
 # JupyterLab's own colours, which go with its themes, and others for elsewhere.
-COLOURS = {"passed": "var(--jp-success-color1,#2e7d32)", "unattempted": "var(--jp-ui-font-color2,#757575)"}
+COLOURS = {"passed": "var(--jp-success-color1,#2e7d32)"}
+COLOURS |= dict.fromkeys(("unattempted", "guessed"), "var(--jp-ui-font-color2,#757575)")
 WRONG = "var(--jp-error-color1,#c62828)"
-MARKS = {"passed": "✓", "unattempted": "○"}
+MARKS = {"passed": "✓", "unattempted": "○", "guessed": "→"}
 
 
 def picture(verdict: Verdict) -> str:
@@ -314,12 +348,13 @@ def picture(verdict: Verdict) -> str:
 def as_html(one: Outcome, drawn: str = "") -> str:
     """A card that reads well in light and dark themes; colour is never the only sign."""
     colour = COLOURS.get(one.status, WRONG)
+    points = f"{number(one.points)} of {number(one.max_points)} points" if one.max_points else "no points at stake"
     paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.message.split("\n"))
     return (
         f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
         "background:var(--jp-layout-color2,rgba(127,127,127,.1));color:var(--jp-ui-font-color1,inherit)'>"
         f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {one.status.replace('_', ' ')}</b>"
-        f"<span style='opacity:.8'> · {number(one.points)} of {number(one.max_points)} points</span>"
+        f"<span style='opacity:.8'> · {points}</span>"
         f"{paragraphs}{drawn}</div>"
     )
 

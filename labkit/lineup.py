@@ -77,7 +77,7 @@ def singles(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]:
     names |= {size for size, table in SIZE_OF.items() if table in names and size in SIZES}
     left_out = steps_left_out(exercise, inputs)
     for mistake in MISTAKES.values():
-        if mistake.remark or mistake.step in left_out:
+        if mistake.remark or mistake.step in left_out or mistake.id in exercise.no_mistakes:
             continue
         for way in mistake.ways:
             way = replace(way, makes=exercise.answer) if way.makes == "answer" else way

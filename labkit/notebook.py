@@ -13,7 +13,8 @@ import numpy as np
 from .asking import ask
 from .exercise import Exercise, Outcome
 from .exercises import EXERCISES, draw_numbers
-from .feedback import as_html, as_table, outcome, progress_table
+from .exercises.guesses import GUESSES
+from .feedback import as_html, as_table, guessed, outcome, progress_table
 from .judge import Verdict, judge_function, parts_of
 from .table import judge_table
 
@@ -49,6 +50,7 @@ class Session:
 
     student: Student | None = None
     tables: dict[str, Any] = field(default_factory=dict)
+    former: dict[str, list] = field(default_factory=dict)  # what stood in a table before it was changed
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     hints_given: dict[str, int] = field(default_factory=dict)
     last: str = ""
@@ -89,7 +91,7 @@ def fresh_numbers() -> Student:
 def new_numbers(name: str, attempt: int) -> Student:
     me = Student(name, attempt, draw_numbers(name, attempt))
     if me != SESSION.student:
-        SESSION.student, SESSION.tables = me, {}
+        SESSION.student, SESSION.tables, SESSION.former = me, {}, {}
     return me
 
 
@@ -107,7 +109,8 @@ def check(
     part : str, optional
         Check only this part of the exercise, such as ``"without a mask"``.
     **table
-        ``hand_weights=my_table``: the keyword is the exercise.
+        ``hand_weights=my_table``: the keyword is the exercise. So is that of a guess, ``my_ratio=my_ratio``,
+        which earns no points.
 
     Returns
     -------
@@ -127,6 +130,8 @@ def check(
         return record(check_function(answer, find(exercise or name_of(answer)), part), part)
     if answer is None and len(table) == 1 and exercise is None:
         ((name, value),) = table.items()
+        if name in GUESSES:
+            return check_guess(name, value)
         return record(check_table(find(name), value, part), part)
     raise ValueError(
         "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
@@ -149,7 +154,7 @@ def find(name: str) -> Exercise:
         raise ValueError(f"check: an exercise is named by a text; got {name!r}. There are: {', '.join(EXERCISES)}.")
     if name in EXERCISES:
         return EXERCISES[name]
-    near = difflib.get_close_matches(name, EXERCISES, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, [*EXERCISES, *GUESSES], n=1, cutoff=0.5)
     advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(EXERCISES)}."
     raise ValueError(f"check: the name must be that of an exercise; got {name!r}. {advice}")
 
@@ -183,11 +188,46 @@ def check_table(exercise: Exercise, value: Any, part: str | None) -> Outcome:
         raise ValueError(
             f"check: {exercise.name} asks for a function; got {type(value).__name__}. Use check({exercise.name})."
         )
-    numbers = SESSION.student.numbers if SESSION.student else {}
-    if exercise.own and not numbers:
-        raise ValueError(f"check: {exercise.name} is about your own numbers. Run me = student('your name') first.")
-    SESSION.tables[exercise.name] = value
-    return judged(exercise, lambda: judge_table(exercise, value, numbers, SESSION.tables))
+    numbers = own_numbers(exercise.name) if exercise.own else {}
+    keep(exercise.name, value)
+    return judged(exercise, lambda: judge_kept_table(exercise, value, numbers))
+
+
+def own_numbers(name: str) -> dict:
+    if SESSION.student is None:
+        raise ValueError(f"check: {name} is about your own numbers. Run me = student('your name') first.")
+    return SESSION.student.numbers
+
+
+def check_guess(name: str, value: Any) -> Outcome:
+    guess = GUESSES[name]
+    return guessed(name, value, guess, own_numbers(name) if callable(guess.right) else {})
+
+
+def keep(name: str, table: Any) -> None:
+    """Remember a table, and the one that it takes the place of."""
+    former = SESSION.tables.get(name, table)
+    if repr(former) != repr(table):
+        SESSION.former.setdefault(name, []).append(former)
+    SESSION.tables[name] = table
+
+
+def judge_kept_table(exercise: Exercise, value: Any, numbers: dict) -> Verdict:
+    """Judge a table; a wrong one may be right for what stood in the table before it until that was mended."""
+    verdict = judge_table(exercise, value, numbers, SESSION.tables)
+    for _, name in exercise.before if verdict.status == "failed" else ():
+        for former in SESSION.former.get(name, ()):
+            if judge_table(exercise, value, numbers, {**SESSION.tables, name: former}).status == "passed":
+                broken = (
+                    f"it fits your {name} as they were before you changed them. Work it out again from the new ones"
+                )
+                return replace(verdict, mistakes=(), suspects=(), together=False, broken=broken)
+    typed = exercise.own and not exercise.exact
+    unexplained = typed and not (verdict.mistakes or verdict.broken or verdict.fault)
+    if unexplained and 2 * len(verdict.wrong_places) > np.size(verdict.value):
+        broken = f"it is judged by the numbers of {SESSION.student.name}. Are those the numbers that you worked with?"
+        return replace(verdict, broken=broken)
+    return verdict
 
 
 def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:

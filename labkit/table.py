@@ -16,6 +16,7 @@ from .lineup import Lineup, answer_of
 TWO_DECIMALS = 0.00501
 LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
 A_HUNDREDTH = 0.021
+A_SLIP = 0.006  # how near a frequent wrong answer has to come
 ROOT = 0.0012  # of the score: 1.73 for the root of 3
 SLACK = 3.0  # numbers that were rounded on the way may be off by more than the last decimal
 
@@ -70,12 +71,23 @@ def judge_cells(exercise: Exercise, starts, rights, array: np.ndarray, open_cell
     if not wrong.any():
         status = "unattempted" if open_cells.any() else "passed"
         return Verdict(exercise, status, share, value=array, **places)
+    slip = said_of_slip(exercise, array)
+    if slip:
+        return Verdict(exercise, "failed", share, value=array, broken=slip, **places)
     verdict = replace(explain_table(exercise, starts, array, None, within, open_cells), share=share, **places)
     if verdict.suspects:
         return verdict
     if wrong.sum() == 1 and wrong.size >= 4:
         return replace(verdict, mistakes=("slips_in_one_cell",))
     return replace(verdict, broken=property_of_table(exercise, array, wrong, rights))
+
+
+def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
+    """What is to be said of a wrong answer that comes up often and that no step explains."""
+    alike = (
+        said for slip, said in exercise.slips if np.shape(slip) == answer.shape and near(answer, slip, A_SLIP).all()
+    )
+    return next(alike, "")
 
 
 def as_places(cells: np.ndarray) -> tuple[tuple[int, ...], ...]:
@@ -160,8 +172,13 @@ def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     if value is Ellipsis or value is None:
         return Verdict(exercise, "unattempted", open_places=((),))
     word = str(value) if isinstance(value, str | np.ndarray | np.str_) else ""
-    good = word.strip(" .!").lower() == right
-    return Verdict(exercise, "passed" if good else "failed", float(good), value=word or type(value).__name__)
+    plain = word.strip(" .!").lower()
+    if plain == right:
+        return Verdict(exercise, "passed", 1.0, value=word)
+    slips = dict(exercise.slips)
+    words = f"the words to choose from are {', '.join(sorted([right, *slips]))}" if slips else ""
+    said = slips.get(plain, words)
+    return Verdict(exercise, "failed", value=word or type(value).__name__, broken=said)
 
 
 def explain_table(exercise, starts, array, shape_fault, within, open_cells=None) -> Verdict:

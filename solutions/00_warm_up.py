@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 0 · Warm-up: two tokens on paper
 #
-# **About 30 minutes, with pencil and paper.**
+# **About 40 minutes, with pencil and paper.**
 #
 # By the end you can turn a row of scores into weights and mix values with them, and you can say what the division by
 # $\sqrt{d_k}$ is for. Lab 1 does the same with four tokens, so get it right here, while it is small.
@@ -9,13 +9,13 @@
 # %% [markdown]
 # **How these labs work.**
 #
-# - Dots (`...`) are for you to replace. The last line of such a cell checks what you wrote, at once and as often as
-#   you like. Nothing breaks while dots are left.
-# - Two decimals are enough everywhere. Use Python as a pocket calculator if you want to: `np.exp(1.5)`, `np.sqrt(2)`.
+# - Replace the dots (`...`), then run the cell (Shift and Enter): its last line checks what you wrote, as often as you
+#   like.
+# - Two decimals are enough. Use Python as a pocket calculator if you want to: `np.exp(1.5)`, `np.sqrt(2)`.
+# - A **guess** earns no points, and you are told what is the case as soon as you have guessed. It is how one notices
+#   what one didn't know.
 # - Stuck? Run `hint()` in a new cell. Run it again for the place in the notes to read.
 # - Some pictures have controls. Move them with the mouse, or with Tab, the arrow keys and Space.
-# - Where you are asked for a guess, there are no points for it. Guess first all the same: it is how one notices what
-#   one didn't know.
 # - The text counts from 1 ("query 2"), Python counts from 0 (`row[1]`).
 
 # %%
@@ -24,16 +24,6 @@ from math import exp, sqrt
 import numpy as np
 
 from labkit import check, explore, heatmap, hint, progress
-
-
-def compare(guess, result):
-    """Put your guess beside what the calculation says."""
-    if "Ellipsis" in repr(guess):
-        print("No guess yet. Write one above, then run this cell again.")
-    else:
-        print("You guessed:         ", guess)
-        print("The calculation says:", result)
-
 
 # %% [markdown]
 # ## The whole recipe, once
@@ -64,31 +54,29 @@ def compare(guess, result):
 # $$w_j = \frac{e^{s_j}}{\sum_m e^{s_m}}$$
 #
 # Take the scores $[2, 1, 0]$. The first score is one more than the second. **Guess:** how many times as large will
-# the first weight be? Then calculate all three.
+# the first weight be?
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_ratio = ...  # your guess first: a number
-# STUB: one_row_weights = [..., ..., ...]
+# STUB: my_ratio = ...  # a number
 my_ratio = 2
+# END SOLUTION
+
+check(my_ratio=my_ratio)
+
+# %% [markdown]
+# Now calculate all three.
+
+# %%
+# BEGIN SOLUTION
+# STUB: one_row_weights = [..., ..., ...]
 one_row_weights = [0.67, 0.24, 0.09]  # e^2 = 7.39, e^1 = 2.72, e^0 = 1, in all 11.11
 # END SOLUTION
 
 check(one_row_weights=one_row_weights)
 
-# %%
-compare(my_ratio, round(float(np.exp(2 - 1)), 2))
-
 # %% [markdown]
-# The ratio of two weights is $e$ to the *difference* of their scores; the sizes themselves don't matter. Each step up
-# by 1 makes a weight about 2.72 times as large, and no score, however low, is pushed all the way to 0.
-
-# %% [markdown]
-# **Try it.** Move `add to row 1` and watch the weights of row 1; then move `temperature`, by which all scores are
-# divided. Why does only one of the two change the weights?
-
-# %%
-explore.softmax()
+# Each step up by 1 makes a weight about 2.72 times as large, and no score, however low, is pushed all the way to 0.
 
 # %% [markdown]
 # ## 2. The 2 × 2 of the notes
@@ -131,8 +119,8 @@ notes_weights = [
 check(notes_weights=notes_weights)
 
 # %% [markdown]
-# Here is your table as a picture. You will meet it again and again: the query of the row *asks*, the key of the
-# column *is asked*, and the margin shows what each row adds to. (Cells that still hold dots stay blank.)
+# Here is your table as a picture: the query of the row *asks*, the key of the column *is asked*, and the margin shows
+# what each row adds to.
 
 # %%
 heatmap(notes_weights)
@@ -167,16 +155,19 @@ check(notes_output=notes_output)
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_direction = ...  # your guess first: "larger" or "smaller"
-# STUB: notes_unscaled_row = [..., ...]
+# STUB: my_direction = ...  # "larger" or "smaller"
 my_direction = "larger"
+# END SOLUTION
+
+check(my_direction=my_direction)
+
+# %%
+# BEGIN SOLUTION
+# STUB: notes_unscaled_row = [..., ...]
 notes_unscaled_row = [0.88, 0.12]  # e^2 = 7.39, e^0 = 1
 # END SOLUTION
 
 check(notes_unscaled_row=notes_unscaled_row)
-
-# %%
-compare(my_direction, "larger: the scores lie further apart, so the row is more peaked")
 
 # %% [markdown]
 # ## 4. A twin that can tell rows from columns
@@ -231,16 +222,23 @@ twin_output = [
 check(twin_output=twin_output)
 
 # %% [markdown]
-# Suppose someone shows you the table below for the same raw scores. Look at the margin before you read on: which step
-# went wrong?
+# Suppose someone shows you this table of weights for the same raw scores. Look at the margin. At which step did it go
+# wrong?
 
 # %%
 heatmap([[0.33, 0.20], [0.67, 0.80]])
 
+# %%
+# BEGIN SOLUTION
+# STUB: my_step = ...  # "scale", "softmax" or "mix"
+my_step = "softmax"
+# END SOLUTION
+
+check(my_step=my_step)
+
 # %% [markdown]
-# The rows don't add to 1, the columns do: the softmax ran down the columns. The picture still looks reasonable,
-# nothing raises an error, and every output is wrong. **Softmax over the keys, along each row**, is the rule; adding
-# up the rows is the test.
+# The picture looks reasonable, nothing raises an error, and every output is wrong. **Softmax over the keys, along each
+# row**, is the rule; adding up the rows is the test.
 
 # %% [markdown]
 # ## 5. One query, two keys, in Python
@@ -289,18 +287,16 @@ raw_scores = [sum(q * k for q, k in zip(query, key, strict=True)) for key in key
 scores = [raw / sqrt(len(query)) for raw in raw_scores]
 powers = [exp(score) for score in scores]
 weights = [power / sum(powers) for power in powers]
-output = [sum(weight * value[c] for weight, value in zip(weights, values, strict=True)) for c in range(2)]
+output = [sum(w * value[c] for w, value in zip(weights, values, strict=True)) for c in (0, 1)]
 
 # Nothing is printed before you have predicted: that would spoil it.
-predicted = all(
-    outcome.status != "unattempted"
-    for outcome in (check(lesson_output=lesson_output), check(turned_query_output=turned_query_output))
-)
-if predicted:
+first = check(lesson_output=lesson_output)
+turned = check(turned_query_output=turned_query_output)
+if "unattempted" in (first.status, turned.status):
+    print("Predict both outputs first.")
+else:
     print("weights:", [round(w, 3) for w in weights])
     print("output: ", [round(o, 3) for o in output])
-else:
-    print("Predict both outputs first.")
 
 # %% [markdown]
 # The key that points the way the query points gets the larger weight, but the other one is still heard: the output
@@ -317,8 +313,8 @@ explore.mixing(predict=10)
 # END SOLUTION
 
 # %% [markdown]
-# It gets to 7.31 and no further, at −45°: the query then points towards key 1 and *away from key 2*, and only the
-# difference of the two scores counts. To come nearer to 10 the query would have to be longer.
+# When you have found it: at which angle is that, and why not at 0°, where the query points straight at key 1? Think of
+# the *difference* of the two scores.
 
 # %% [markdown]
 # ## 6. Equal keys
@@ -335,8 +331,8 @@ equal_keys_weights = [0.42, 0.42, 0.16]  # e, e and 1, in all 6.44
 check(equal_keys_weights=equal_keys_weights)
 
 # %% [markdown]
-# No key of the two is "first in line", and nothing has to be decided between them: equal scores in a row mean equal
-# weights, by definition. It holds within one row, that is, for one and the same query.
+# Nothing has to be decided between the two: equal scores in a row mean equal weights, by definition. It holds within
+# one row, that is, for one and the same query.
 
 # %% [markdown]
 # ## 7. Why the root?
@@ -344,7 +340,7 @@ check(equal_keys_weights=equal_keys_weights)
 # Suppose all coordinates of a query and a key are independent random numbers with mean 0 and variance 1.
 #
 # - One product $q_c k_c$ then has mean 0 and variance 1.
-# - The dot product adds up $d_k$ such products, and variances of independent numbers add up.
+# - The dot product adds up $d_k$ such products: the mean stays 0, and variances of independent numbers add up.
 #
 # So which **standard deviation** does the raw score have when $d_k$ is 4, 64 and 1024? And which does the score have,
 # after the division by $\sqrt{d_k}$? (The standard deviation is the root of the variance.)

@@ -1,29 +1,19 @@
 # %% [markdown]
 # # Lab 1 · One head, four tokens
 #
-# **About 55 minutes. Do lab 0 first.**
+# **About 50 minutes. Do lab 0 first.**
 #
 # By the end you have taken four tokens through one attention head by hand, with numbers of your own, and written
 # `softmax`, `attention_scores` and `attention` in NumPy so that they agree with your hand.
 #
 # Reminder: the text counts from 1 ("query 3"), Python from 0 (`Q[2]`). Two decimals are enough in every table.
-# `hint()` names the step to look at, a second `hint()` the place in the notes.
+# `hint()` names the step to look at, a second `hint()` the place in the notes. Guesses are free, as in lab 0.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
 
 from labkit import check, explore, heatmap, hint, progress, student
-
-
-def compare(guess, result):
-    """Put your guess beside what the calculation says."""
-    if "Ellipsis" in repr(guess):
-        print("No guess yet. Write one above, then run this cell again.")
-    else:
-        print("You guessed:         ", guess)
-        print("The calculation says:", result)
-
 
 # %% [markdown]
 # ## Your own numbers
@@ -54,8 +44,7 @@ me
 #
 # It reads like a search engine, and that is a good picture to start with. But nobody programs what to look for: all
 # of these numbers are learned.
-
-# %% [markdown]
+#
 # **Guess:** which of these products exist, going by the shapes above? $A$ is the 4 × 4 table of weights.
 
 # %%
@@ -65,13 +54,7 @@ candidates = ["Q K", "Q Kᵀ", "K Qᵀ", "Q Vᵀ", "A V", "A K", "V A"]
 my_products = ["Q Kᵀ", "A V"]
 # END SOLUTION
 
-# %%
-compare(my_products, ["Q Kᵀ", "K Qᵀ", "A V", "A K"])
-
-# %% [markdown]
-# Only two of the four are part of attention: $QK^\top$ and $AV$. NumPy doesn't know that. It accepts every product
-# that fits, and with square matrices *everything* fits. So let the shapes catch what they can, and know what each
-# table stands for.
+check(my_products=my_products)
 
 # %% [markdown]
 # ## 1. Compare
@@ -99,6 +82,9 @@ check(hand_raw_scores=hand_raw_scores)
 #
 # Divide each raw score by $\sqrt{d_k}$. Mind which size is called $d_k$: your tables have a 2, a 3 and a 4 in their
 # shapes.
+#
+# From here on, do one row of each table yourself, leave the dots in the others, and run the check: it tells whether
+# what is there fits. Then you may let Python work out the other rows, too.
 
 # %%
 # BEGIN SOLUTION
@@ -116,9 +102,19 @@ check(hand_scores=hand_scores)
 # %% [markdown]
 # ## 3. Softmax
 #
-# For each query: $e$ to each of its scores, then divide by the total of the row. `np.exp([0.58, 1.15])` is allowed,
-# and don't round before the division. Before you start, look along each row of scores: which key will get the most
-# weight?
+# For each query: $e$ to each of its scores, then divide by the total of the row. **Guess** first, looking along each
+# row of your scores: which key will get the most weight?
+
+# %%
+# BEGIN SOLUTION
+# STUB: my_top_keys = [..., ..., ..., ...]  # for query 1, 2, 3 and 4: the number of a key
+my_top_keys = [1 + int(np.argmax(row)) for row in hand_scores]
+# END SOLUTION
+
+check(my_top_keys=my_top_keys)
+
+# %% [markdown]
+# Now the weights. Use `np.exp` on a whole row of scores if you like, and don't round before the division.
 
 # %%
 # BEGIN SOLUTION
@@ -137,10 +133,8 @@ check(hand_weights=hand_weights)
 heatmap(hand_weights)
 
 # %% [markdown]
-# The largest score of a row always takes the largest weight; you could have said so from the scores. What softmax
-# adds is *how much* more. Each row is a distribution over the keys, and the margin shows that it adds to 1, give or
-# take rounding. In a real sentence a heavy cell might say: the pronoun of this row has just looked up the name of
-# that column.
+# Each row is a distribution over the keys, and the margin shows that it adds to 1, give or take rounding. In a real
+# sentence a heavy cell might say: the pronoun of this row has just looked up the name of that column.
 
 # %% [markdown]
 # ## 4. Mix
@@ -153,53 +147,59 @@ heatmap(hand_weights)
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_range = [..., ...]  # your guess first: the lowest and the highest possible
-# STUB:
+# STUB: my_range = [..., ...]  # the lowest and the highest possible
+my_range = [float(me.V[:, 0].min()), float(me.V[:, 0].max())]
+# END SOLUTION
+
+check(my_range=my_range)
+
+# %%
+# BEGIN SOLUTION
 # STUB: hand_output = [
 # STUB:     [..., ...],
 # STUB:     [..., ...],
 # STUB:     [..., ...],
 # STUB:     [..., ...],
 # STUB: ]
-my_range = [float(me.V[:, 0].min()), float(me.V[:, 0].max())]
 hand_output = np.round(np.array(hand_weights) @ me.V, 2).tolist()
 # END SOLUTION
 
 check(hand_output=hand_output)
 
 # %% [markdown]
-# Your values have two coordinates, so they are points on a sheet of paper. The four outputs are points too. Each one
-# lies *among* the values, close to those that its query weighs most. Coordinate by coordinate, none can be smaller
-# than the smallest value or larger than the largest.
+# Your values have two coordinates, so they are points on a sheet of paper, and so are the outputs. Each output lies
+# *among* the values, close to those that its query weighs most.
 
 # %%
-compare(my_range, [float(me.V[:, 0].min()), float(me.V[:, 0].max())])
-
 if check(hand_output=hand_output).passed:
     figure, axes = plt.subplots(figsize=(4.5, 4))
     axes.plot(*me.V.T, "s", markersize=10, label="values")
     axes.plot(*np.transpose(hand_output), "o", label="outputs")
     for number, (x, y) in enumerate(me.V, start=1):
-        _ = axes.annotate(f"value {number}", (x, y), xytext=(8, 4), textcoords="offset points")
+        _ = axes.annotate(f"value {number}", (x, y), (8, 4), textcoords="offset points")
     axes.margins(0.2)
     _ = axes.legend()
 else:
     print("The picture appears once the table is right.")
 
 # %% [markdown]
-# **Try it.** Choose 3 `keys`, move `angle of q` and `length of q` as far as they go, then tick `mix keys instead`,
-# and watch the output all the time. Which of these gets it out of the triangle?
+# **Predict, then look.** With 3 `keys` the values form a triangle. Which of the controls can get the output out of it:
+# `angle of q`, `length of q` or `mix keys instead`? Write your guess in place of the dots, then choose 3 `keys`, move
+# each as far as it goes, and watch the output.
 
 # %%
-explore.mixing()
+# BEGIN SOLUTION
+# STUB: explore.mixing(predict=...)  # the name of a control, or several, in quotes
+explore.mixing(predict="mix keys instead")
+# END SOLUTION
 
 # %% [markdown]
 # That was one head, complete. From here on NumPy does the arithmetic and you do the thinking.
 #
 # ## 5. Code: softmax
 #
-# Two things to know first. **One:** what does NumPy make of large scores? Lab 0 had the row $[2, 1, 0]$. **Guess**
-# the softmax of $[1000, 999, 998]$.
+# Two things to know first. **One:** large scores. Lab 0 had the row $[2, 1, 0]$. **Guess** the softmax of
+# $[1000, 999, 998]$.
 
 # %%
 # BEGIN SOLUTION
@@ -207,18 +207,32 @@ explore.mixing()
 my_large_row = [1, 0, 0]
 # END SOLUTION
 
+check(my_large_row=my_large_row)
+
+# %% [markdown]
+# And what does NumPy make of it, if one just writes down the formula?
+
 # %%
 with np.errstate(over="ignore", invalid="ignore"):
     power = np.exp(1000.0)
-    print("e to the 1000 is", power, "for NumPy, and one infinity divided by another is", power / power)
-compare(my_large_row, "[0.67, 0.24, 0.09], exactly as for [2, 1, 0]")
+    print("e to the 1000:                    ", power)
+    print("one infinity divided by another:  ", power / power)
 
 # %% [markdown]
 # Add a constant $c$ to a whole row of scores, and every power gets the same factor $e^c$, above and below the
 # fraction bar. It cancels: **shifting a row changes nothing**. Software uses this freedom: it subtracts the largest
 # score of the row first. Then the largest exponent is 0, and nothing can overflow.
 #
-# **Two:** how a column of row totals keeps its place. Run this and look at the shapes.
+# **Two:** how a column of row totals keeps its place. `axis=-1` walks along each row, over the keys. **Guess:** of a
+# table with 2 rows and 3 columns, which shape do the row totals `table.sum(axis=-1)` have?
+
+# %%
+# BEGIN SOLUTION
+# STUB: my_totals_shape = [...]  # one number or several, as in [2, 3]
+my_totals_shape = [2, 1]
+# END SOLUTION
+
+check(my_totals_shape=my_totals_shape)
 
 # %%
 table = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -228,8 +242,8 @@ print("axis=-1, keepdims=True:", table.sum(axis=-1, keepdims=True).shape)
 print(table.sum(axis=-1, keepdims=True))
 
 # %% [markdown]
-# `axis=-1` walks along each row, over the keys. Without `keepdims` the totals lie down as a row and NumPy lines them
-# up under the *columns*. For a square table it does so without a word, and then each entry meets the wrong total.
+# Without `keepdims` the totals lie down as a row, and NumPy lines them up under the *columns*. For a square table it
+# does so without a word, and then each entry meets the wrong total.
 #
 # Your turn. Three steps: shift, exponentiate, normalise.
 
@@ -241,12 +255,12 @@ def softmax(scores):
     Parameters
     ----------
     scores : array (n_q, n_k)
-        One row for each query, one column for each key. Some may be large: think of the shift.
+        A row for each query, a column for each key. Some may be large: think of the shift.
 
     Returns
     -------
     array (n_q, n_k)
-        All entries are between 0 and 1, and each row adds to 1. ``scores`` itself is left as it was.
+        Entries between 0 and 1; each row adds to 1. ``scores`` itself is left as it was.
     """
     # BEGIN SOLUTION
     shifted = scores - np.max(scores, axis=-1, keepdims=True)
@@ -258,8 +272,8 @@ def softmax(scores):
 check(softmax)
 
 # %% [markdown]
-# **Your function at work.** Move `add to row 1` to 1000, then to −1000, and watch row 1 of the weights. Do they stay
-# as they are, and which line of yours sees to that?
+# **Your function at work.** Move `add to row 1` to 1000, then to −1000. Do the weights of row 1 stay as they are, and
+# which line of yours sees to that?
 
 # %%
 explore.softmax(softmax)
@@ -267,8 +281,9 @@ explore.softmax(softmax)
 # %% [markdown]
 # ## 6. What large $d_k$ does
 #
-# Lab 0 claimed that raw scores spread like $\sqrt{d_k}$. Here is the measurement: for each width 500 random queries,
-# each with 8 random keys, all coordinates with mean 0 and variance 1.
+# In lab 0 you worked out how far raw scores and scores spread, from the variance of a sum. Do you remember your numbers
+# for $d_k = 4$, 64 and 1024? Here is the measurement: for each width 500 random queries, each with 8 random keys, all
+# coordinates with mean 0 and variance 1.
 
 # %%
 rng = np.random.default_rng(3)
@@ -276,13 +291,13 @@ raw_by_width = {}
 for d_k in (4, 64, 1024):
     queries = rng.normal(size=(500, 1, d_k))
     keys = rng.normal(size=(500, 8, d_k))
-    raw_by_width[d_k] = (queries * keys).sum(axis=-1)  # (500, 8): 8 dot products for each query
-    spread = raw_by_width[d_k].std()
-    print(f"d_k = {d_k:4}: standard deviation of raw scores {spread:4.1f}, of scores {spread / d_k**0.5:.1f}")
+    raw_by_width[d_k] = (queries * keys).sum(axis=-1)  # (500, 8): 8 for each query
+    raw, scaled = raw_by_width[d_k].std(), raw_by_width[d_k].std() / d_k**0.5
+    print(f"d_k = {d_k:4}: standard deviation of raw scores {raw:4.1f}, of scores {scaled:.1f}")
 
 # %% [markdown]
-# Now let each query share out its weight among its 8 keys. Fair shares would be $1/8$, about 0.13 each. **Guess**, or
-# remember it from lab 0: at $d_k = 1024$ and *without* scaling, how large is the largest weight of a query, on average?
+# Now let each query share out its weight among its 8 keys. Fair shares would be $1/8$, about 0.13 each. **Guess:** at
+# $d_k = 1024$ and *without* scaling, how large is the largest weight of a query, on average?
 
 # %%
 # BEGIN SOLUTION
@@ -291,11 +306,14 @@ my_largest_weight = 0.7
 # END SOLUTION
 
 # %%
-if check(softmax).passed:
+if my_largest_weight is ...:
+    print("Guess first, in the cell above.")
+elif check(softmax).passed:
+    print(f"Your guess, unscaled, at d_k = 1024: {my_largest_weight}")
     for d_k, raw in raw_by_width.items():
-        unscaled, scaled = softmax(raw).max(axis=-1).mean(), softmax(raw / d_k**0.5).max(axis=-1).mean()
-        print(f"d_k = {d_k:4}: largest of 8 weights, unscaled {unscaled:.2f}, scaled {scaled:.2f}")
-    compare(my_largest_weight, round(float(softmax(raw_by_width[1024]).max(axis=-1).mean()), 2))
+        unscaled = softmax(raw).max(axis=-1).mean()
+        scaled = softmax(raw / d_k**0.5).max(axis=-1).mean()
+        print(f"d_k = {d_k:4}: largest weight, unscaled {unscaled:.2f}, scaled {scaled:.2f}")
 else:
     print("This measurement needs your softmax: finish it first.")
 
@@ -334,10 +352,91 @@ def attention_scores(Q, K):
 check(attention_scores)
 
 # %% [markdown]
-# ## 8. Code: attention
+# ## 8. Code: attention, in four stages
 #
-# Now put your functions together: scores, weights, mix. Three short lines will do. The check tries numbers of queries
-# and keys that differ, and widths that differ too.
+# Before the whole thing, three special cases. In each of them one step does nothing, so you can say what comes out and
+# write it in a line or two; don't let them call the `attention` of stage 4. All of them take oblong tables, too.
+#
+# **Stage 1: a single key.** Whatever a query's score for it, what is the softmax of *one* number? Which of the three
+# matrices decides the output, then?
+
+
+# %%
+def attention_one_key(Q, K, V):
+    """Attention where there is only one key.
+
+    Parameters
+    ----------
+    Q : array (n_q, d_k)
+    K : array (1, d_k)
+    V : array (1, d_v)
+
+    Returns
+    -------
+    array (n_q, d_v)
+        One output for each query.
+    """
+    # BEGIN SOLUTION
+    weights = np.ones((len(Q), 1))
+    return weights @ V
+    # END SOLUTION
+
+
+check(attention_one_key)
+
+# %% [markdown]
+# **Stage 2: all keys are equal.** So are the scores in each row. How does a query share out its weight?
+
+
+# %%
+def attention_equal_keys(Q, K, V):
+    """Attention where all rows of K are the same.
+
+    Parameters
+    ----------
+    Q : array (n_q, d_k)
+    K : array (n_k, d_k)
+    V : array (n_k, d_v)
+
+    Returns
+    -------
+    array (n_q, d_v)
+    """
+    # BEGIN SOLUTION
+    weights = np.full((len(Q), len(K)), 1 / len(K))
+    return weights @ V
+    # END SOLUTION
+
+
+check(attention_equal_keys)
+
+# %% [markdown]
+# **Stage 3: the values are the identity.** $V = I$, so the mix leaves the weights as they are, and it is all about your
+# two functions.
+
+
+# %%
+def attention_identity_values(Q, K):
+    """Attention where V is the identity, with a row for each key.
+
+    Parameters
+    ----------
+    Q : array (n_q, d_k)
+    K : array (n_k, d_k)
+
+    Returns
+    -------
+    array (n_q, n_k)
+    """
+    # BEGIN SOLUTION
+    return softmax(attention_scores(Q, K))
+    # END SOLUTION
+
+
+check(attention_identity_values)
+
+# %% [markdown]
+# **Stage 4: all of it.** Any keys, any values.
 
 
 # %%
@@ -356,8 +455,7 @@ def attention(Q, K, V):
         Row i is the mix of all values for query i.
     """
     # BEGIN SOLUTION
-    scores = attention_scores(Q, K)
-    weights = softmax(scores)
+    weights = softmax(attention_scores(Q, K))
     return weights @ V
     # END SOLUTION
 
@@ -376,10 +474,10 @@ else:
     print("This comparison needs your hand_output and your attention.")
 
 # %% [markdown]
-# ## 9. Questions
+# ## 9. A question
 #
-# **A.** The most frequent mistake in this lab is to multiply the weights by $K$ instead of $V$. With your own
-# numbers, how would you notice it? And in a model where $d_k = d_v$?
+# The most frequent mistake in this lab is to multiply the weights by $K$ instead of $V$. With your own numbers, how
+# would you notice it? And in a model where $d_k = d_v$?
 
 # %% [markdown] tags=["written"]
 # <!-- BEGIN SOLUTION -->
@@ -387,16 +485,6 @@ else:
 # $d_k = d_v$ the shape is right and NumPy is content. The outputs then lie among the keys instead of among the
 # values, which one sees only by checking: for instance, is each coordinate between the smallest and the largest
 # *value*?
-# <!-- END SOLUTION -->
-
-# %% [markdown]
-# **B.** Two of the four keys are made equal. What happens to their two columns in the table of weights, and what to
-# their rows?
-
-# %% [markdown] tags=["written"]
-# <!-- BEGIN SOLUTION -->
-# Their columns become equal: every query has the same score for both, so it gives both the same weight. Their rows
-# need not be alike at all. A row belongs to a query, and nobody changed the queries.
 # <!-- END SOLUTION -->
 
 # %%

@@ -14,30 +14,19 @@ import numpy as np
 
 from labkit import check, explore, heatmap, hint, progress, student
 
-
-def compare(guess, result):
-    """Put your guess beside what the calculation says."""
-    if "Ellipsis" in repr(guess):
-        print("No guess yet. Write one above, then run this cell again.")
-    else:
-        print("You guessed:         ", guess)
-        print("The calculation says:", result)
-
-
 # %% [markdown]
 # ## Why hide anything?
 #
 # A language model learns by predicting the next token, at every position of the text at once. If token 2 may look at
-# token 3 while it is asked to predict token 3, it copies. The loss becomes wonderful and the model useless. So each
+# token 3 while it is asked to predict token 3, it copies: the loss becomes wonderful and the model useless. So each
 # query may use only the keys up to its own position. A model that reads a whole text before it says anything (an
-# *encoder*) needs no such rule: what may be seen depends on the task.
+# *encoder*) needs no such rule.
 #
 # In code, who may see what is a table of booleans, the **mask**: one row for each query, one column for each key, and
 #
 # > **True = may attend.**
 #
-# The course notes write 1 and 0 for True and False. Some libraries use masks in which True means "hide", so look it
-# up each time you meet a new one.
+# The course notes write 1 and 0. Some libraries use masks in which True means "hide", so look it up when you meet one.
 
 # %% [markdown]
 # ## 1. Zero doesn't hide
@@ -65,11 +54,23 @@ check(zero_fill_weights=zero_fill_weights)
 my_leak = 0.5
 # END SOLUTION
 
-compare(my_leak, round(float(1 / (1 + np.exp(-3))), 2))
+check(my_leak=my_leak)
 
 # %% [markdown]
-# To softmax, 0 is a score like any other, and against $-3$ it is a good one. Here are four fills side by side. Each
-# pair is the weight of the allowed key, then of the hidden one.
+# So another fill is needed. Four candidates will be tried against the allowed scores 1, 0, −3 and −20. **Guess:** which
+# of them leave less than 0.005 of the weight on the hidden key, each time?
+
+# %%
+fills = ["0", "-1", "-1e9", "-inf"]
+# BEGIN SOLUTION
+# STUB: my_safe_fills = [...]  # copy those from the list above
+my_safe_fills = ["-1", "-1e9", "-inf"]
+# END SOLUTION
+
+check(my_safe_fills=my_safe_fills)
+
+# %% [markdown]
+# Here they are side by side. Each pair is the weight of the allowed key, then of the hidden one.
 
 # %%
 allowed_scores = (1, 0, -3, -20)
@@ -79,8 +80,7 @@ for fill in (0, -1, -1e9, -np.inf):
     print(f"filled with {fill:<8g}", *(f"{1 - share:7.2f} {share:.2f}" for share in shares))
 
 # %% [markdown]
-# - **0** leaks everywhere, and **−1** too: any modest number is a score that some real score can fall below.
-# - **−10⁹** hides, as long as no real score comes near it. Many programs use it, and section 5 shows its weak spot.
+# - **−10⁹** hides as long as no real score comes near it. Many programs use it; section 5 shows its weak spot.
 # - **−∞** hides always, because $e^{-\infty}$ is 0 exactly. This is the definition.
 #
 # In the notes' 2 × 2, row 1 is $[1.41, \text{hidden}]$ and the right weights are $[1, 0]$. Filling with 0 would
@@ -136,8 +136,8 @@ practice_weights = [
 check(practice_weights=practice_weights)
 
 # %% [markdown]
-# The hidden score was 3, the largest of all, and it makes no difference any more. A mask amounts to taking the
-# softmax over the allowed keys alone.
+# The hidden score was 3, the largest of all, and it makes no difference any more: a mask amounts to taking the softmax
+# over the allowed keys alone.
 #
 # A mask need not be causal. Back to lesson 05: query $[1, 0]$, keys $[1, 0]$ and $[0, 1]$, values $[10, 0]$ and
 # $[0, 10]$. Suppose **only the first key** is allowed.
@@ -161,8 +161,8 @@ check(first_key_output=first_key_output)
 # %% [markdown]
 # ## 3. Your own numbers
 #
-# The tokens of lab 1 again, now read from left to right. (The same name as there, please.) You have done scores by
-# hand already, so here they are, scaled, and your values beside them:
+# The tokens of lab 1 again, now read from left to right. (The same name as there, please.) Here are your scores,
+# scaled, and your values:
 
 # %%
 me = student("ada")
@@ -188,21 +188,28 @@ may_attend = np.array(
 # The **diagonal is allowed**: token 3 has been read already when it helps to predict token 4, so key 3 is open to
 # query 3. Only what lies to the right of the diagonal is the future.
 #
-# Fill in the weights: in each row the softmax of the allowed scores, and 0 for the hidden keys. **Guess** first:
-# which row do you know without calculating, and which row is the same as without a mask?
+# **Guess:** which row of the weights do you know without calculating, and which is the same as without a mask?
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_rows = [..., ...]  # your guess first: the row known at once, the row that stays the same
-# STUB:
+# STUB: my_rows = [..., ...]  # the row known at once, the row that stays the same
+my_rows = [1, 4]
+# END SOLUTION
+
+check(my_rows=my_rows)
+
+# %% [markdown]
+# Fill in the weights: in each row the softmax of the allowed scores, and 0 for the hidden keys. As in lab 1, Python may
+# do the last row once those before it fit.
+
+# %%
+# BEGIN SOLUTION
 # STUB: hand_causal_weights = [
 # STUB:     [..., ..., ..., ...],
 # STUB:     [..., ..., ..., ...],
 # STUB:     [..., ..., ..., ...],
 # STUB:     [..., ..., ..., ...],
 # STUB: ]
-my_rows = [1, 4]
-
 # Ada's numbers again, worked out row by row: query i shares out its weight among keys 1 to i.
 hand_causal_weights = []
 for i, row in enumerate(np.round(me.Q @ me.K.T / np.sqrt(3), 2)):
@@ -213,13 +220,12 @@ for i, row in enumerate(np.round(me.Q @ me.K.T / np.sqrt(3), 2)):
 check(hand_causal_weights=hand_causal_weights)
 
 # %%
-compare(my_rows, [1, 4])
 heatmap(hand_causal_weights, may_attend)
 
 # %% [markdown]
 # Hatched cells are hidden. Should a hidden key ever get weight, the picture says so loudly.
 #
-# Now mix your values, as in lab 1.
+# Now mix your values. A line of NumPy is enough this time; say beforehand what output 1 will be.
 
 # %%
 # BEGIN SOLUTION
@@ -235,14 +241,13 @@ hand_causal_output = np.round(np.array(hand_causal_weights) @ me.V, 2).tolist()
 check(hand_causal_output=hand_causal_output)
 
 # %% [markdown]
-# Output $i$ is now a mix of values 1 to $i$ alone, so it lies among *those*. Output 1 has no choice: it is value 1.
+# Output $i$ is a mix of values 1 to $i$ alone, so it lies among *those*; output 1 is value 1.
 
 # %% [markdown]
 # ## 4. Code: the causal mask
 #
 # Key $j$ is allowed for query $i$ exactly when $j \le i$. NumPy has functions for triangles, and it can also compare
-# a column of row numbers with a row of column numbers. Use what you like. Check two things: is it the lower triangle,
-# and is the diagonal in it?
+# a column of row numbers with a row of column numbers.
 
 
 # %%
@@ -270,13 +275,22 @@ check(causal_mask)
 # ## 5. Code: softmax under a mask
 #
 # What should happen to a query that may use **no key at all**? Its softmax would be 0 divided by 0: no such weights
-# exist. There are two ways out, and each has to be announced:
+# exist. There are two conventions, and a system has to say which one is in force:
 #
 # - refuse, with an error. **This is the rule of the course.**
 # - return a row of zeros and flag it as invalid. Then whoever uses the output has to look at the flag.
 #
-# What must not happen is what programs do when nobody thought about it. Here a query has two keys, scores 5 and 1,
-# and both are hidden:
+# What must not happen is what programs do when nobody thought about it. A query has two keys, scores 5 and 1, and both
+# are hidden. **Guess** which weights come out with the fill −10⁹, and which with −∞: "zeros", "halves", "nan", or
+# "unmasked", as if nothing were hidden?
+
+# %%
+# BEGIN SOLUTION
+# STUB: my_empty_rows = [..., ...]  # with -1e9, with -inf
+my_empty_rows = ["unmasked", "nan"]
+# END SOLUTION
+
+check(my_empty_rows=my_empty_rows)
 
 # %%
 for fill in (-1e9, -np.inf):
@@ -286,13 +300,20 @@ for fill in (-1e9, -np.inf):
     print(f"filled with {fill:<7g}", powers / powers.sum())
 
 # %% [markdown]
-# With −∞ one gets `nan`, which then eats its way through everything calculated from it. With −10⁹ one gets plausible
-# weights on keys that were forbidden, and nobody notices.
-#
+# And the second convention, zeros and a flag? Four queries gave the outputs 6, 0, 4 and 5; the 0 of query 2 is such a
+# row, flagged as invalid. **Guess:** what is the mean output?
+
+# %%
+# BEGIN SOLUTION
+# STUB: my_mean = ...
+my_mean = 3.75
+# END SOLUTION
+
+check(my_mean=my_mean)
+
+# %% [markdown]
 # Now your function. `np.where(condition, a, b)` takes from `a` where the condition holds and from `b` elsewhere;
-# `.any(axis=-1)` asks of each row whether it contains a True. Fill, then shift, exponentiate and normalise, as you
-# did in lab 1. Don't *multiply* scores by a mask: a product turns hidden scores into 0, and 0 times infinity into
-# `nan`.
+# `.any(axis=-1)` asks of each row whether it contains a True. Fill, then shift, exponentiate and normalise as before.
 
 
 # %%
@@ -328,7 +349,7 @@ check(masked_softmax)
 
 # %% [markdown]
 # **Your function at work.** Choose one `mask` after the other and watch the hatched cells of the weights. Finally
-# choose `paint` and take all ticks away from one query. What does your function say to that?
+# choose `paint` and take all ticks away from one query. What will your function say to that?
 
 # %%
 explore.masking(masked_softmax)
@@ -336,7 +357,36 @@ explore.masking(masked_softmax)
 # %% [markdown]
 # ## 6. Code: attention with a mask
 #
-# Steps 1 to 4 in one function, then all five in another. `mask=None` means that every query may use every key: a mask
+# In three stages. **Stage 1: each query has exactly one allowed key**, as in section 2. Its weights are known without
+# any score. A line or two will do.
+
+
+# %%
+def attention_one_allowed_key(Q, K, V, mask):
+    """Attention where the mask leaves each query a single key.
+
+    Parameters
+    ----------
+    Q : array (n_q, d_k)
+    K : array (n_k, d_k)
+    V : array (n_k, d_v)
+    mask : bool array (n_q, n_k)
+        One True in each row.
+
+    Returns
+    -------
+    array (n_q, d_v)
+    """
+    # BEGIN SOLUTION
+    weights = mask.astype(float)
+    return weights @ V
+    # END SOLUTION
+
+
+check(attention_one_allowed_key)
+
+# %% [markdown]
+# **Stage 2: the weights under any mask**, steps 1 to 4. `mask=None` means that every query may use every key: a mask
 # full of True does the same.
 
 
@@ -365,6 +415,9 @@ def attention_weights(Q, K, mask=None):
 
 
 check(attention_weights)
+
+# %% [markdown]
+# **Stage 3: all of it.**
 
 
 # %%
@@ -430,9 +483,12 @@ def changed_tokens(mask):
     return [token + 1 for token in range(4) if not np.allclose(before[token], after[token])]
 
 
-if check(attention).passed and check(causal_mask).passed:
-    compare(my_changed_outputs, changed_tokens(causal_mask(4)))
-    compare(my_changed_without, changed_tokens(None))
+if "Ellipsis" in repr([my_changed_outputs, my_changed_without]):
+    print("Guess first, in the cell above.")
+elif check(attention).passed and check(causal_mask).passed:
+    causal, without = changed_tokens(causal_mask(4)), changed_tokens(None)
+    print("causal mask:", causal, "change; you guessed", my_changed_outputs)
+    print("no mask:    ", without, "change; you guessed", my_changed_without)
 else:
     print("This experiment needs your attention and your causal_mask.")
 
@@ -445,8 +501,8 @@ else:
 # ## 8. Code: the padding mask
 #
 # A batch is a rectangle, but sentences have different lengths. Short ones are filled up with padding tokens, which
-# mean nothing and must not be attended to. Given the lengths, say which *keys* are real: one row for each
-# **sequence** of the batch, which then serves all queries of that sequence.
+# must not be attended to. Given the lengths, say which *keys* are real: one row for each **sequence** of the batch,
+# which then serves all queries of that sequence.
 #
 # For the lengths 2 and 3 in a batch that is 4 wide:
 #
@@ -480,19 +536,43 @@ def padding_mask(lengths, n_k):
 check(padding_mask)
 
 # %% [markdown]
-# **Two masks at once:** a key must be allowed by *both*, so they are joined with `&` (and), never with `|` (or). For
-# sequence 1 of the table above, in a language model (1 is True):
-#
-# | | key 1 | key 2 | key 3 | key 4 |
-# |---|---|---|---|---|
-# | query 1 | 1 | 0 | 0 | 0 |
-# | query 2 | 1 | 1 | 0 | 0 |
-# | query 3, padding | 1 | 1 | 0 | 0 |
-# | query 4, padding | 1 | 1 | 0 | 0 |
-#
+# **Two masks at once:** in a language model a batch has padding *and* a causal mask, and a key must be allowed by both.
+# Fill in the joint mask for sequence 1 of the table above, with 1 for True and 0 for False. (In code, two masks are
+# joined with `&` or with `|`. Which is it?)
+
+# %%
+# BEGIN SOLUTION
+# STUB: joined_mask = [
+# STUB:     [..., ..., ..., ...],
+# STUB:     [..., ..., ..., ...],
+# STUB:     [..., ..., ..., ...],
+# STUB:     [..., ..., ..., ...],
+# STUB: ]
+joined_mask = [
+    [1, 0, 0, 0],
+    [1, 1, 0, 0],
+    [1, 1, 0, 0],
+    [1, 1, 0, 0],
+]
+# END SOLUTION
+
+check(joined_mask=joined_mask)
+
+# %% [markdown]
 # The last two rows are *queries* at padding positions. They may use the real keys, so they get weights and an output,
-# but it stands for nothing, and it is left out of the loss. The mask takes care of padding keys, the loss of padding
-# queries.
+# but it stands for nothing. The model is scored there, too, unless one sees to it: say the four positions of the
+# sequence have the losses 0.4, 1.2, 5 and 3. Which loss should the **sequence** have, as a mean over its tokens?
+
+# %%
+# BEGIN SOLUTION
+# STUB: padded_loss = ...
+padded_loss = 0.8  # (0.4 + 1.2) / 2
+# END SOLUTION
+
+check(padded_loss=padded_loss)
+
+# %% [markdown]
+# The mask takes care of padding keys; padding queries are left out of the loss.
 
 # %% [markdown]
 # ## 9. Questions

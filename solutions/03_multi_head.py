@@ -14,22 +14,11 @@ import numpy as np
 
 from labkit import check, explore, heatmap, hint, progress, student
 
-
-def compare(guess, result):
-    """Put your guess beside what the calculation says."""
-    if "Ellipsis" in repr(guess):
-        print("No guess yet. Write one above, then run this cell again.")
-    else:
-        print("You guessed:         ", guess)
-        print("The calculation says:", result)
-
-
 # %% [markdown]
 # ## Why several?
 #
-# One head gives each token *one* distribution over the others: one way of looking around. A word has to look for
-# several things at once, its verb, a name, the last comma. So $h$ heads work side by side, each with projections of
-# its own, and each may look somewhere else.
+# One head gives each token *one* way of looking around. A word has to look for several things at once, its verb, a
+# name, the last comma. So $h$ heads work side by side, each with projections of its own.
 #
 # | name | what | shape here |
 # |---|---|---|
@@ -84,14 +73,13 @@ print((tokens @ both).T)
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_answer = ...  # "yes" or "no", and why
-my_answer = "no: it needs the sum of both features, and the first is gone"
+# STUB: my_slice = ...  # "yes" or "no", and why
+my_slice = "no: it needs the sum of both features, and the first is gone"
 # END SOLUTION
 
+check(my_slice=my_slice)
+
 # %% [markdown]
-# It can't: it would need the sum of both features, and one of them never arrives. Each projected column mixes *all*
-# features of a token, and a slice of $X$ has lost some.
-#
 # So: project the whole token, then cut. Stack the heads on a new first axis: head, token, column. Slices like
 # `table[:, 2:4]` and `np.stack` are enough here.
 
@@ -107,22 +95,22 @@ check(split_queries=split_queries)
 # ## 3. Code: split and merge
 #
 # For any number of heads one usually reaches for `reshape`, and here a trap waits. The cells below carry their own
-# address: t2c3 is token 2, column 3. Imagine one single `reshape` to (head, token, column), for two tokens and two
-# heads. **Guess**, then run: what do you find in "head 1", the first block?
+# address: t2c3 is token 2, column 3. Imagine one single `reshape(2, 2, 2)` to head, token, column. **Guess:** which
+# four addresses will be in "head 1", the first block?
 
 # %%
+addresses = np.array([["t1c1", "t1c2", "t1c3", "t1c4"], ["t2c1", "t2c2", "t2c3", "t2c4"]])
 # BEGIN SOLUTION
-# STUB: my_first_block = ...  # the four addresses
-my_first_block = "t1c1 t1c2, t2c1 t2c2"
+# STUB: my_first_block = [..., ..., ..., ...]  # such as "t2c3"
+my_first_block = ["t1c1", "t1c2", "t2c1", "t2c2"]
 # END SOLUTION
 
-addresses = np.array([["t1c1", "t1c2", "t1c3", "t1c4"], ["t2c1", "t2c2", "t2c3", "t2c4"]])
+check(my_first_block=my_first_block)
+
+# %%
 addresses.reshape(2, 2, 2)
 
 # %% [markdown]
-# The shape is as ordered, but "head 1" is token 1 in two pieces, and nothing of token 2: heads made of tokens instead
-# of columns.
-#
 # `reshape` never moves numbers, it only puts the brackets elsewhere. A row of $h \cdot d_k$ columns can safely become
 # $h$ groups of $d_k$: token, head, column. Then something has to bring the head to the front. `np.transpose` or
 # `np.swapaxes` can, and a loop with slices is just as right.
@@ -222,11 +210,16 @@ check(attention)
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_root = ...  # your guess first: the number under the root
-# STUB:
+# STUB: my_root = ...  # the number under the root
+my_root = 4
+# END SOLUTION
+
+check(my_root=my_root)
+
+# %%
+# BEGIN SOLUTION
 # STUB: # Keys and values are projected with me.W_K and me.W_V and split like the queries.
 # STUB: head_outputs = ...  # (2, 4, 2): head, token, column
-my_root = 2
 split_keys = split_heads(me.X @ me.W_K, me.n_heads)
 split_values = split_heads(me.X @ me.W_V, me.n_heads)
 head_outputs = np.stack(
@@ -237,8 +230,6 @@ head_outputs = np.stack(
 check(head_outputs=head_outputs)
 
 # %% [markdown]
-# (The number under the root is 2: it goes by the width of what is multiplied, the head's own queries and keys.)
-#
 # ## 5. Two heads, two opinions
 #
 # Do the heads really look at different things? Their weights can be had from your `attention` by a trick: with
@@ -255,15 +246,15 @@ def weights_of(head):
     return attention(queries, keys, np.eye(4))
 
 
-heatmap(weights_of(0), title="head 1") if ready else print("The picture needs your attention and your split_heads.")
+later = "The picture needs your attention and your split_heads."
+heatmap(weights_of(0), title="head 1") if ready else print(later)
 
 # %%
-heatmap(weights_of(1), title="head 2") if ready else print("The picture needs your attention and your split_heads.")
+heatmap(weights_of(1), title="head 2") if ready else print(later)
 
 # %% [markdown]
-# Same tokens, same query position, other weights: the projections differ, so the questions asked differ. A single
-# head would have had to make one compromise of both. (Which head learns what, nobody decides. And averaging the two
-# tables afterwards would throw away the very thing one wanted.)
+# Same tokens, other weights: the projections differ, so the questions asked differ. A single head would have had to
+# make one compromise of both, and averaging the two tables would throw away the very thing one wanted.
 
 # %% [markdown]
 # ## 6. Concatenate
@@ -298,31 +289,37 @@ multi_head_output = concatenated_heads @ me.W_O
 check(multi_head_output=multi_head_output)
 
 # %% [markdown]
-# **Follow a token.** Here are your own numbers once more. Move `token` and watch how the shares of the two heads add
-# up to its output; then choose 4 `heads`. Which numbers change, and which stay as they are?
+# **Predict, then look.** Here are your own numbers once more. First move `token` and watch how the shares of the two
+# heads add up to its output; then choose 4 `heads`. Which will stay as they are: the projections, the weights or the
+# output? Write it in place of the dots.
 
 # %%
+# BEGIN SOLUTION
+# STUB: my_prediction = ...  # "projections", "weights" or "output"
+my_prediction = "projections"
+# END SOLUTION
+
+layer = me.X, me.W_Q, me.W_K, me.W_V, me.W_O, me.n_heads
+later = "The picture appears once your output is right."
 finished = check(multi_head_output=multi_head_output).passed
-layer = me.X, me.W_Q, me.W_K, me.W_V, me.W_O
-explore.heads(*layer, me.n_heads) if finished else print("The picture appears once your output is right.")
+explore.heads(*layer, predict=my_prediction) if finished else print(later)
 
 # %% [markdown]
 # The layer's output has the shape of its input, one row of width $d_{model}$ for each token, so the next layer can
 # start from it.
 #
-# **Guess:** how many learned numbers does this layer have, all in all?
+# How many learned numbers does this layer have, all in all? Count its parameters.
 
 # %%
 # BEGIN SOLUTION
-# STUB: my_count = ...
-my_count = 48
+# STUB: layer_parameters = ...
+layer_parameters = 64  # W_Q, W_K, W_V and W_O, 16 each
 # END SOLUTION
 
-compare(my_count, sum(matrix.size for matrix in (me.W_Q, me.W_K, me.W_V, me.W_O)))
+check(layer_parameters=layer_parameters)
 
 # %% [markdown]
-# Four matrices, not three: $W_O$ is easily left out of the count. It belongs to the layer as much as the other three.
-# Notice also that the number of heads didn't matter: with $d_k = d_{model} / h$, more heads are narrower heads.
+# The number of heads didn't matter: with $d_k = d_{model} / h$, more heads are narrower heads.
 #
 # Practice question 7 of the notes: two heads emit vectors of width 2, and the model's width is 4. To which width does
 # $W_O$ map?
@@ -404,16 +401,19 @@ my_changed_outputs = [4]
 may_attend = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], dtype=bool)
 changed = me.X + np.array([[0], [0], [0], [1]])  # token 4 is another one
 
-if check(multi_head_attention).passed:
+if my_changed_outputs == [...]:
+    print("Guess first, in the cell above.")
+elif check(multi_head_attention).passed:
     matrices = me.W_Q, me.W_K, me.W_V, me.W_O
     before = multi_head_attention(me.X, *matrices, me.n_heads, may_attend)
     after = multi_head_attention(changed, *matrices, me.n_heads, may_attend)
-    compare(my_changed_outputs, [t + 1 for t in range(4) if not np.allclose(before[t], after[t])])
+    changes = [t + 1 for t in range(4) if not np.allclose(before[t], after[t])]
+    print("You guessed", my_changed_outputs, "and these outputs change:", changes)
 else:
     print("This experiment needs your multi_head_attention.")
 
 # %% [markdown]
-# It holds: $W_O$ mixes columns, never tokens. Attention is the only place in the layer where tokens meet.
+# $W_O$ mixes columns, never tokens. Attention is the only place in the layer where tokens meet.
 
 # %% [markdown]
 # **A question.** A friend concatenates the heads, gets a table of the right width, and returns it without $W_O$. All
@@ -437,5 +437,7 @@ progress()
 # - Concatenating lays side by side. It isn't a sum, a mean or a residual.
 # - $W_O$ has $h \cdot d_v$ rows and $d_{model}$ columns, and it counts as parameters.
 #
-# You have built the heart of a transformer. What is left to ask: two sequences instead of one, the order of tokens,
-# what it all costs, and what weights do *not* tell.
+# You have built the heart of a transformer.
+#
+# **Next:** `04_beyond_one_sequence`: two sequences instead of one, the order of tokens, what it all costs, and what
+# weights do *not* tell.

@@ -14,6 +14,7 @@ from labkit.feedback import outcome
 from labkit.judge import cases_and_lineup, judge_function
 from labkit.lineup import answer_of
 from labkit.mistakes import MISTAKES
+from labkit.table import judge_table
 
 # The right lines, or parts of them, in any usual spelling: no message may hold one.
 GIVEAWAYS = re.compile(
@@ -89,6 +90,24 @@ def test_each_mistake_has_a_hint_on_its_step_and_a_section_to_read(mistake):
 
     assert mistake.step in LOOK_AT and mistake.step in READ
     assert "note" in READ[mistake.step].lower() or mistake.step == "conduct"
+
+
+SLIPS = [pytest.param(e, *slip, id=f"{e.name}-{n}") for e in EXERCISES.values() for n, slip in enumerate(e.slips)]
+
+
+def sentence_of(said):
+    return said[0].upper() + said[1:] + ("" if said.endswith("?") else ".")
+
+
+@pytest.mark.parametrize(("exercise", "slip", "said"), SLIPS)
+def test_a_frequent_wrong_answer_that_no_step_explains_is_told_in_words_of_its_own(exercise, slip, said):
+    one = outcome(judge_table(exercise, np.asarray(slip).tolist(), {}, {}))
+    assert one.status == "failed" and one.mistakes == ()
+    last = one.message.split("\n")[-1]
+    assert last == sentence_of(said) and last[-2] not in ".?"
+    right = np.asarray(exercise.given({}).get("fact", ""))
+    if right.ndim == 0 and right.dtype.kind in "if":
+        assert number(right) not in re.findall(r"[\w.]*\w", last)
 
 
 def test_a_secret_in_a_message_would_be_seen():

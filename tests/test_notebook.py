@@ -9,6 +9,7 @@ import labkit
 from labkit import check, fresh_numbers, hint, notebook, progress, student
 from labkit.attention import attention as core_attention
 from labkit.attention import attention_weights, softmax
+from labkit.exercises.guesses import GUESSES
 from labkit.notebook import Session
 
 
@@ -260,6 +261,131 @@ def test_numbers_cannot_be_spoilt_by_writing_into_them():
 def test_own_tables_need_own_numbers():
     with pytest.raises(ValueError, match="Run me = student"):
         check(hand_weights=[[1]])
+
+
+# ---- guesses ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dots", [..., None, [..., 3]])
+def test_a_guess_that_was_not_made_is_told_nothing(dots):
+    outcome = check(my_ratio=dots)
+    assert outcome.status == "unattempted" and "No guess yet" in outcome.message
+    assert "2.72" not in outcome.message and GUESSES["my_ratio"].words not in outcome.message
+
+
+def test_a_guess_is_told_what_is_the_case_and_nothing_is_at_stake():
+    outcome = check(my_ratio=2)
+    assert (outcome.status, outcome.points, outcome.max_points) == ("guessed", 0, 0)
+    assert outcome.message.startswith("You guessed 2; it is 2.72.\nThat is e.")
+    assert "no points at stake" in outcome._repr_html_() and "✗" not in outcome._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("my_ratio", np.e),
+        ("my_direction", "Larger, I think"),
+        ("my_products", ("A K", "A V", "K Qᵀ", "Q Kᵀ")),
+        ("my_large_row", np.array([0.665, 0.245, 0.09])),
+        ("my_totals_shape", 2),
+    ],
+)
+def test_a_guess_is_right_in_many_forms(name, guess):
+    assert ", and so it is." in check(**{name: guess}).message
+
+
+@pytest.mark.parametrize("guess", ["e", "smaller", [1, 2], {"a": 1}, object()])
+def test_any_guess_gets_an_answer(guess):
+    assert "it is 2.72" in check(my_ratio=guess).message
+    assert "it is larger" in check(my_direction=guess).message
+    assert "it is Q Kᵀ" in check(my_products=guess).message
+
+
+def test_a_guess_about_own_numbers_is_judged_by_them():
+    with pytest.raises(ValueError, match="Run me = student"):
+        check(my_top_keys=[1, 1, 1, 1])
+    me = student("grace")
+    tops = [1 + int(np.argmax(row)) for row in me.Q @ me.K.T]
+    assert ", and so it is." in check(my_top_keys=tops).message
+    assert "; it is" in check(my_top_keys=[5 - top for top in tops]).message
+
+
+def test_a_misspelt_guess_suggests_the_nearest():
+    with pytest.raises(ValueError, match="Did you mean 'my_ratio'?"):
+        check(my_raito=2)
+
+
+def test_guesses_leave_no_trace_in_progress_and_hints():
+    check(my_ratio=2)
+    assert "Nothing has been checked" in repr(progress())
+    assert "check an answer first" in repr(hint())
+
+
+# ---- a table that follows from one that was changed ------------------------------------------------------------------
+
+
+def tables_with_a_slip(me):
+    """Raw scores with one wrong, the right ones, and for each the scores that follow."""
+    right = me.Q @ me.K.T
+    slipped = right.copy()
+    slipped[0, 1] += 2
+    return [(raw.tolist(), np.round(raw / np.sqrt(3), 2).tolist()) for raw in (slipped, right)]
+
+
+def test_a_table_that_fits_the_one_before_it_as_it_was_is_told_so():
+    (wrong, from_wrong), (right, from_right) = tables_with_a_slip(student("ada"))
+    check(hand_raw_scores=wrong)
+    assert check(hand_scores=from_wrong).passed
+    assert check(hand_raw_scores=right).passed
+    outcome = check(hand_scores=from_wrong)
+    assert (outcome.status, outcome.mistakes) == ("failed", ())
+    assert outcome.message.endswith(
+        "It fits your hand_raw_scores as they were before you changed them. Work it out again from the new ones."
+    )
+    assert check(hand_scores=from_right).passed
+
+
+def test_a_mistake_is_named_whatever_stood_in_the_table_before_it_earlier():
+    (wrong, _), (right, _) = tables_with_a_slip(student("ada"))
+    for raw in (wrong, right):
+        check(hand_raw_scores=raw)
+    assert check(hand_scores=(np.array(right) / 3).round(2).tolist()).mistakes == ("scales_by_d_k",)
+
+
+def test_fresh_numbers_forget_what_stood_in_tables_before():
+    student("ada")
+    check(hand_raw_scores=[[1] * 4] * 4)
+    check(hand_raw_scores=[[2] * 4] * 4)
+    assert notebook.SESSION.former
+    fresh_numbers()
+    assert not notebook.SESSION.former
+
+
+def test_a_table_about_somebody_elses_numbers_is_asked_whose_they_are():
+    grace = student("grace")
+    student("ada")
+    message = check(hand_raw_scores=(grace.Q @ grace.K.T).tolist()).message
+    assert message.endswith("It is judged by the numbers of ada. Are those the numbers that you worked with?")
+
+
+def test_too_few_rows_are_asked_who_asks():
+    outcome = check(lambda Q, K, V: V, exercise="attention_one_key")
+    assert outcome.mistakes == () and outcome.message.endswith("How many answers does each of them get?")
+
+
+def test_what_is_right_in_a_special_case_is_not_called_a_mistake_there():
+    assert check(lambda Q, K, V: V.mean(axis=0), exercise="attention_equal_keys").mistakes == ()
+    assert check(lambda Q, K, V: K.mean(axis=0), exercise="attention_equal_keys").status == "failed"
+
+
+def test_what_is_filled_in_of_an_open_table_is_judged():
+    me = student("ada")
+    first, *_ = (me.Q @ me.K.T).tolist()
+    outcome = check(hand_raw_scores=[first] + [[...] * 4] * 3)
+    assert (outcome.status, outcome.points) == ("unattempted", 0.5)
+    assert outcome.message.startswith("What is filled in fits. 12 cells are still open")
+    first[2] += 1
+    assert check(hand_raw_scores=[first] + [[...] * 4] * 3).status == "failed"
 
 
 def test_progress_lists_the_lab_that_was_begun():

@@ -19,8 +19,10 @@ def known(given):
     return {"mask": None, **{name: value if name == "d_k" else np.asarray(value) for name, value in given.items()}}
 
 
-def table(name, labs, answer, before=(), **given):
-    return Exercise(name, labs, steps_from(given, answer), answer, lambda numbers: known(given), before=before)
+def table(name, labs, answer, before=(), slips=(), **given):
+    """An answer that the chain makes of what is given; ``slips`` are wrong ones that no step explains."""
+    steps = steps_from(given, answer)
+    return Exercise(name, labs, steps, answer, lambda numbers: known(given), before=before, slips=slips)
 
 
 def after(quantity, name):
@@ -28,9 +30,9 @@ def after(quantity, name):
     return ((quantity, name),)
 
 
-def fact(name, labs, value):
-    """An answer that no chain makes: a size, a count, a word."""
-    return Exercise(name, labs, (), "fact", lambda numbers: {"fact": value})
+def fact(name, labs, value, *slips, step=""):
+    """An answer that no chain makes: a size, a count, a word; with what is said of the commonest wrong ones."""
+    return Exercise(name, labs, (), "fact", lambda numbers: {"fact": value}, slips=slips, step=step)
 
 
 NOTES = {"raw_scores": [[2.0, 0.0], [0.0, 2.0]], "d_k": 2}
@@ -39,7 +41,19 @@ TENS = [[10.0, 0.0], [0.0, 10.0]]
 LESSON = {"Q": [[1.0, 0.0]], "K": np.eye(2), "V": TENS}
 IDENTITY = {"Q": np.eye(2), "K": np.eye(2), "V": np.eye(2)}
 PRACTICE = {"scores": [[1.0, 3.0], [0.0, 1.0]], "mask": causal(2)}
+EARLIER, REAL = causal(4), np.arange(4) < 2  # four tokens of which the last two are padding
 FIRST_KEY = {**LESSON, "mask": [[True, False]]}
+
+TURNED = (([[6.7, 3.3]], "this is the output for the query as it was. Which key does it point to once it is turned?"),)
+IDENTITY_SLIPS = (
+    ([[0.8, 0.2], [0.2, 0.8]], "this is the table of section 2. What is the dot product of [1, 0] with itself here?"),
+    ([[1, 0], [0, 1]], "this is the identity itself. What does the softmax make of a 0 in a row of scores?"),
+)
+WELL_HIDDEN = (
+    ([1, 0], "these are the weights of a key that is well hidden. What comes out if its score is 0 instead?"),
+)
+TWICE = "these scores have been scaled a second time. What does the question say of them?"
+SCALED_AGAIN = (([[0.71, -np.inf], [0, 0.71]], TWICE), ([[1, 0], [0.33, 0.67]], TWICE))
 
 TABLES = (
     table("one_row_weights", WARM_UP, "weights", masked_scores=[2.0, 1.0, 0.0]),
@@ -52,21 +66,93 @@ TABLES = (
     table("twin_output", WARM_UP, "output", after("weights", "twin_weights"), **TWIN, V=TENS),
     table("lesson_weights", WARM_UP, "weights", **LESSON),
     table("lesson_output", WARM_UP, "output", after("weights", "lesson_weights"), **LESSON),
-    table("turned_query_output", WARM_UP, "output", **{**LESSON, "Q": [[0.0, 1.0]]}),
+    table("turned_query_output", WARM_UP, "output", slips=TURNED, **{**LESSON, "Q": [[0.0, 1.0]]}),
     table("equal_keys_weights", WARM_UP, "weights", masked_scores=[1.0, 1.0, 0.0]),
-    fact("raw_score_spread", WARM_UP, [2.0, 8.0, 32.0]),
-    fact("scaled_score_spread", WARM_UP, [1.0, 1.0, 1.0]),
-    table("identity_weights", WARM_UP, "weights", **IDENTITY),
+    fact(
+        "raw_score_spread",
+        WARM_UP,
+        [2.0, 8.0, 32.0],
+        (
+            [4, 64, 1024],
+            "these are the variances. In which unit would a spread have to be, to be compared with scores?",
+        ),
+        ([1, 1, 1], "this is the spread of a single product. How many of them does a dot product add up?"),
+        step="scale",
+    ),
+    fact(
+        "scaled_score_spread",
+        WARM_UP,
+        [1.0, 1.0, 1.0],
+        ([2, 8, 32], "this is the spread before the division. By what is each raw score divided?"),
+        (
+            [0.5, 0.125, 0.03125],
+            "this is what comes of a division by d_k itself. Which division does the formula ask for?",
+        ),
+        step="scale",
+    ),
+    table("identity_weights", WARM_UP, "weights", slips=IDENTITY_SLIPS, **IDENTITY),
     table("identity_output", WARM_UP, "output", after("weights", "identity_weights"), **IDENTITY),
     table("row_0_2_weights", WARM_UP, "weights", masked_scores=[0.0, 2.0]),
     table("scaled_row_0_2_weights", WARM_UP, "weights", raw_scores=[0.0, 2.0], d_k=2),
-    fact("larger_entry", WARM_UP, "lost"),
-    table("zero_fill_weights", CAUSAL, "weights", masked_scores=[1.0, 0.0]),
+    fact("larger_entry", WARM_UP, "lost", ("gained", "which of your rows has the larger second weight?"), step="scale"),
+    table("zero_fill_weights", CAUSAL, "weights", slips=WELL_HIDDEN, masked_scores=[1.0, 0.0]),
     table("first_key_weights", CAUSAL, "weights", **FIRST_KEY),
     table("first_key_output", CAUSAL, "output", after("weights", "first_key_weights"), **FIRST_KEY),
-    table("practice_masked_scores", CAUSAL, "masked_scores", **PRACTICE),
-    table("practice_weights", CAUSAL, "weights", after("masked_scores", "practice_masked_scores"), **PRACTICE),
-    fact("output_width", HEADS, 4),
-    fact("three_heads_W_O_shape", HEADS, [6, 5]),
-    fact("three_heads_W_O_parameters", HEADS, 30),
+    table("practice_masked_scores", CAUSAL, "masked_scores", slips=SCALED_AGAIN[:1], **PRACTICE),
+    table(
+        "practice_weights",
+        CAUSAL,
+        "weights",
+        after("masked_scores", "practice_masked_scores"),
+        slips=SCALED_AGAIN[1:],
+        **PRACTICE,
+    ),
+    fact(
+        "joined_mask",
+        CAUSAL,
+        EARLIER & REAL,
+        (EARLIER, "this is the causal mask alone. Which of these keys are padding?"),
+        (np.tile(REAL, (4, 1)), "this is the padding mask alone. Which of these keys lie in the future?"),
+        (EARLIER | REAL, "a key is let in here as soon as one of the masks allows it. Is one enough?"),
+        (EARLIER & REAL & REAL[:, None], "queries 3 and 4 have no key left. Does padding concern those who ask, too?"),
+        step="mask",
+    ),
+    fact(
+        "padded_loss",
+        CAUSAL,
+        0.8,
+        (2.4, "this is the mean over all four positions. What do the last two stand for?"),
+        (0.4, "the sum is that of the real tokens. How many of them are there to share it?"),
+        (1.6, "this is the sum over the real tokens. How many of them are there to share it?"),
+        step="mask",
+    ),
+    fact("output_width", HEADS, 4, (2, "that is what one head emits. What does the next layer expect?"), step="heads"),
+    fact(
+        "layer_parameters",
+        HEADS,
+        64,
+        (48, "this is three matrices. Which one comes after the heads have been joined?"),
+        (32, "this is half of it. Are the projections of head 2 counted, too?"),
+        (128, "this is twice as much. Do the heads share these matrices, or has each a set of this size?"),
+        (112, "too much. Is a head's own projection as wide as the whole model?"),
+        step="heads",
+    ),
+    fact(
+        "three_heads_W_O_shape",
+        HEADS,
+        [6, 5],
+        ([5, 6], "rows and columns have changed places. Which side of the matrix do the joined heads meet?"),
+        ([2, 5], "this would fit one head. How wide is a row once all three lie side by side?"),
+        ([6, 6], "a row of this width comes in. How wide does the model want it to come out?"),
+        step="heads",
+    ),
+    fact(
+        "three_heads_W_O_parameters",
+        HEADS,
+        30,
+        (11, "rows and columns were added up. How many numbers does a table of that shape hold?"),
+        (10, "this would be enough for one head. How wide is a row once all three lie side by side?"),
+        (36, "a row of six would come out. How wide does the model want it?"),
+        step="heads",
+    ),
 )

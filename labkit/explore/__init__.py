@@ -9,7 +9,7 @@ a button or a tick.
 run the cell again. So the cell keeps it; `.prediction` has it, too.
 """
 
-__all__ = ["cost", "heads", "masking", "mixing", "permuting", "scaling", "softmax"]
+__all__ = ["bug", "cost", "heads", "masking", "mixing", "permuting", "running", "scaling", "softmax"]
 
 
 def softmax(fn=None, *, predict=False):
@@ -114,3 +114,33 @@ def cost(*, predict=False):
     from .size import explorer
 
     return explorer(predict)
+
+
+def bug(n=1, *, predict=False):
+    """Show the weights that a broken function gives, and nothing of its code: what went wrong in it?
+
+    Controls: "show what is right", for the pictures without a mask.
+
+    Parameters
+    ----------
+    n : int
+        The picture's number, from 1 to 11.
+    """
+    from .broken import explorer
+
+    return explorer(n, predict)
+
+
+def running(fn=None, *, predict=False):
+    """Read a query's keys block by block: what is kept of them, and the output at any time.
+
+    Controls: "block" (1, 2, 3, 4, 8 keys), "blocks read"; without `fn` also "forget to rescale".
+
+    Parameters
+    ----------
+    fn : callable, optional
+        Your blocked_attention(Q, K, V, block), with Q (1, 1), K and V (n, 1).
+    """
+    from .sums import explorer
+
+    return explorer(fn, predict)

@@ -70,7 +70,8 @@ def svg(marks, width, height, words: str) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     page = f'<rect width="{width}" height="{height}" fill="#fff" style="fill:var(--jp-layout-color0,Canvas)"/>'
     label = f'role="img" aria-label="{escape(words)}" style="{STYLE}" font-family="sans-serif" font-size="12"'
-    return f"{head} {label}>{page}{''.join(marks)}</svg>"
+    # Ink and page for where styles are stripped, as code-hosting pages do.
+    return f'{head} color="#000" {label}>{page}{"".join(marks)}</svg>'
 
 
 def words_of(picture: str) -> str:

@@ -5,9 +5,9 @@ student reads, its parameters the quantities that it needs.
 """
 
 from ..exercise import Mistake
-from . import conduct, cross, hand, heads, mask, mix, scale, scores, softmax
+from . import blocks, conduct, cross, hand, heads, mask, mix, scale, scores, softmax
 
-MODULES = (scores, scale, mask, softmax, mix, heads, cross, hand, conduct)
+MODULES = (scores, scale, mask, softmax, blocks, mix, heads, cross, hand, conduct)
 MISTAKES: dict[str, Mistake] = {
     declared.id: declared for module in MODULES for declared in vars(module).values() if isinstance(declared, Mistake)
 }

@@ -7,7 +7,7 @@ from ..exercise import mistake
 
 @mistake("cross")
 def exchanges_the_sequences(X, X_kv, W_Q, W_K, W_V):
-    """There is an output row for each token of the other sequence, {n_k} of them in all.
+    """There is an output row for each token of the other sequence, {n_q} of them in all.
     Which sequence asks, and which one is asked?"""
     return X_kv @ W_Q, X @ W_K, X @ W_V
 

@@ -95,9 +95,14 @@ def forgets_the_output_projection(merged):
 
 @mistake("heads", makes="final")
 def projects_on_the_wrong_side(merged, W_O):
-    """The last projection mixed tokens with each other, not the columns of each token ({n_heads} heads).
+    """A projection mixed tokens with each other, not the columns of each token.
     A token is a row: on which side does a matrix act on rows?"""
     return W_O @ merged
+
+
+@projects_on_the_wrong_side.also("projected")
+def projects_the_tokens_on_the_wrong_side(X, X_kv, W_Q, W_K, W_V):
+    return W_Q @ X, W_K @ X_kv, W_V @ X_kv
 
 
 @mistake("heads", makes="final")

@@ -88,6 +88,11 @@ def adds_the_inputs(weights, V, X):
     return weights @ V + X
 
 
+@adds_a_residual.also(spoils="merged")
+def adds_the_inputs_to_the_joined_heads(merged, X):
+    return merged + X
+
+
 @adds_a_residual.also(spoils="final")
 def adds_the_inputs_to_the_layer(final, X):
     return final + X

@@ -160,7 +160,10 @@ def stop(process: subprocess.Popen) -> None:
 
 @dataclass(frozen=True)
 class Card:
-    """What a check shows: "✓ softmax: passed · 2 of 2 points", and below it what it has to say."""
+    """What a check shows: "✓ softmax: passed · 2 of 2 points", and below it what it has to say.
+
+    Of a guess, "→ my_ratio: guessed · no points at stake".
+    """
 
     exercise: str
     status: str
@@ -170,7 +173,8 @@ class Card:
 
 
 CARD = re.compile(
-    r"^\S (?P<exercise>\w+): (?P<status>[\w ]+?) · (?P<points>[\d.]+) of (?P<max_points>[\d.]+) points?\b"
+    r"^\S (?P<exercise>\w+): (?P<status>[\w ]+?) · "
+    r"(?:(?P<points>[\d.]+) of (?P<max_points>[\d.]+) points?|no points at stake)\b"
 )
 
 
@@ -179,7 +183,7 @@ def read_card(text: str) -> Card:
     if not head:
         raise AssertionError(f"a card begins with a mark, the exercise, its status and the points; got {text!r}")
     exercise, status, points, max_points = head.groups()
-    return Card(exercise, status, float(points), float(max_points), text[head.end() :].strip())
+    return Card(exercise, status, float(points or 0), float(max_points or 0), text[head.end() :].strip())
 
 
 # True when every cell that was queued has finished, or one has failed and the rest were let go.

@@ -13,7 +13,7 @@ NOTEBOOK = [
     "check(hand_weights=...)",
     "heatmap([[0.5, 0.5], [0.3, 0.7]], [[True, False], [True, True]])",
     "progress()",
-    *(f"explore.{name}()" for name in "softmax scaling mixing masking heads permuting cost".split()),
+    *(f"explore.{name}()" for name in "softmax scaling mixing masking heads permuting cost bug running".split()),
     "explore.masking(lambda scores, mask: np.full(scores.shape, 1 / len(scores)))",
     "explore.mixing(predict=...)",
 ]

@@ -9,9 +9,10 @@ import pytest
 from browser.jupyterlab import NotebookPage
 
 from labkit import attention as core
-from labkit.explore import blocks, mask, order, plane, rows, scale
+from labkit.exercises.bugs import TWO_SEQUENCES
+from labkit.explore import blocks, mask, order, plane, rows, scale, sums
 
-EXPLORERS = "softmax scaling mixing masking heads permuting cost".split()
+EXPLORERS = "softmax scaling mixing masking heads permuting cost bug running".split()
 
 # Five ways to get a mask wrong, as functions of (scores, mask), (Q, K, mask) and (Q, K, V, mask).
 BUGS = {
@@ -221,6 +222,20 @@ def right_cost(state):
     return {}, [f"T = {T}: {T * T:,} entries".replace(",", " ")]
 
 
+def right_bug(state):
+    beside = {"As it should be": TWO_SEQUENCES.weights()} if state["show what is right"] else {}
+    return {"Function 1": TWO_SEQUENCES.weights("normalises_over_queries"), **beside}, ["One of: swapped, unscaled, "]
+
+
+def right_running(state):
+    block = int(state["block"])
+    end = min(block * int(state["blocks read"]), len(sums.SCORES))
+    known = [min(n // block * block + block, end) if state["forget to rescale"] else end for n in range(end)]
+    powers = np.exp(sums.SCORES[:end] - [sums.SCORES[:n].max() for n in known])
+    kept = [sums.SCORES[:end].max(), powers.sum(), powers @ sums.VALUES[:end]]
+    return {"What is kept": kept}, [f"{end} of 8 keys read. o / s = {kept[2] / kept[1]:.2f}."]
+
+
 def follows(explorer, name):
     """Whether all that an explorer shows is right for what its controls stand at."""
     tables, said = globals()[f"right_{name}"](explorer.state())
@@ -261,6 +276,10 @@ MOVES = [
     ("permuting", "order", "D C B A"),
     ("permuting", "causal", "Space"),
     ("cost", "T", "PageUp"),
+    ("bug", "show what is right", "Space"),
+    ("running", "blocks read", "ArrowRight"),
+    ("running", "block", "4"),
+    ("running", "forget to rescale", "Space"),
 ]
 
 

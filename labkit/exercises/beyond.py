@@ -1,0 +1,102 @@
+"""Two sequences, the order of tokens, cost, and what weights do not say: tables and facts about fixed numbers."""
+
+from ..exercise import Exercise
+from .fixed_tables import fact, table
+
+LAB = ("04_beyond_one_sequence",)
+
+# Value 3 lies halfway between the other two.
+HALFWAY = {"weights": [[0.3, 0.5, 0.2]], "V": [[0.0, 6.0], [8.0, 2.0], [4.0, 4.0]]}
+# The weights of token 3 in a second layer, on what the first layer made of the inputs.
+SECOND_LAYER = {"weights": [[0.0, 0.8, 0.2]], "V": [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.3, 0.5]]}
+
+# What comes of sharing out token 1's weight in some way, and the way back.
+TOO_FAR = tuple(
+    (weights, f"this gives {output}, which is too near to value 2. Where between values 2 and 3 does your output lie?")
+    for weights, output in (
+        ([0, 0.5, 0.5], "(6, 3)"),
+        ([0, 0.8, 0.2], "(7.2, 2.4)"),
+        ([0, 0.65, 0.35], "(6.6, 2.7)"),
+        ([0, 0.71, 0.29], "(6.84, 2.58)"),
+    )
+)
+ONE_SEQUENCE = "then one sequence would talk to itself. Which of the three has to come from those who are asked?"
+SPLIT_PAIR = "a key and a value with the same number belong to one token. Do they here?"
+NAMES = "one of these two words is for outputs that go where their tokens go, the other for outputs that stay. Which?"
+
+BEFORE_CROSS_ATTENTION = (
+    fact(
+        "cross_sources",
+        LAB,
+        [1, 2, 2],
+        ([2, 1, 1], "here the patches would ask and the words be asked. Who wants to know something?"),
+        ([1, 1, 1], ONE_SEQUENCE),
+        ([2, 2, 2], ONE_SEQUENCE),
+        ([1, 2, 1], SPLIT_PAIR),
+        ([1, 1, 2], SPLIT_PAIR),
+    ),
+    fact(
+        "cross_shapes",
+        LAB,
+        [[3, 4], [5, 4], [5, 2], [3, 5], [3, 2]],
+        ([[5, 4], [3, 4], [3, 2], [5, 3], [5, 2]], "here the patches would ask. Whose rows are the queries?"),
+        (
+            [[3, 6], [5, 6], [5, 6], [3, 5], [3, 6]],
+            "these are the tokens as they come in. How many columns has the product of 3 × 6 with 6 × 4?",
+        ),
+        ([[3, 4], [5, 4], [5, 2], [5, 3], [3, 2]], "all is well but for the weights. Do queries stand in their rows?"),
+        (
+            [[3, 4], [5, 4], [5, 2], [3, 5], [5, 2]],
+            "all is well but for the output. Who gets an output, who was asked?",
+        ),
+    ),
+)
+AFTER_CROSS_ATTENTION = (
+    fact(
+        "order_of_tokens",
+        LAB,
+        "equivariant",
+        ("invariant", NAMES),
+        ("neither", "which outputs did the explorer find changed without a mask?"),
+    ),
+    fact("order_of_source", LAB, "invariant", ("equivariant", NAMES), ("neither", "does a sum care for the order?")),
+    fact(
+        "order_under_mask",
+        LAB,
+        "neither",
+        ("equivariant", "tick `causal` in the explorer and swap A and B. What becomes of B's output?"),
+        ("invariant", "tick `causal` in the explorer and swap A and B. What becomes of B's output?"),
+    ),
+    fact(
+        "score_entries",
+        LAB,
+        [10_000, 40_000],
+        ([100, 200], "these are the rows. How many entries does each of them have?"),
+        ([10_000, 20_000], "twice as many queries ask. And how many keys does each of them meet?"),
+        (
+            [4_950, 19_900],
+            "a query meets its own key, too, and `1 asks 2` is another entry than `2 asks 1`. How many pairs?",
+        ),
+        ([5_050, 20_100], "this is what a causal mask leaves. How many cells does the whole table have?"),
+    ),
+    fact(
+        "cross_entries",
+        LAB,
+        20_000,
+        (90_000, "this is the table of one sequence of 300 tokens. Do the tokens of one sequence ask each other here?"),
+        (300, "these are tokens. How many pairs of one who asks and one who is asked can be made?"),
+        (40_000, "this is the table of 200 tokens among themselves. How many ask here?"),
+    ),
+    table("halfway_output", LAB, "output", **HALFWAY),
+    Exercise("other_weights", LAB, (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=TOO_FAR),
+    fact(
+        "removal_outputs",
+        LAB,
+        [[5], [44 / 7], [4]],
+        ([[2], [4.4], [3.6]], "here the weights that are left add to 0.4, 0.7 and 0.9. What does a softmax see to?"),
+        ([[8], [9.5], [3.5]], "these are plain means of the two values that are left. Do the two weigh the same?"),
+        ([[5], [5], [5]], "this is the output with all three tokens. Which key is hidden in which row?"),
+        ([[5], [4], [44 / 7]], "two rows have changed places. Which one is without token 2?"),
+    ),
+    table("traced_shares", LAB, "output", **SECOND_LAYER),
+)
