@@ -5,7 +5,7 @@ Only NumPy is loaded here; what a name needs comes in when it is first used.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 HOMES = {
     "check": ".notebook",

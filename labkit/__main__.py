@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_build(commands)
     _add_grade(commands)
     _add_report(commands)
+    _add_export(commands)
     return parser
 
 
@@ -111,6 +113,88 @@ def _report(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return MISUSE
     print(f"Look at {Path(arguments.out) / publish.REPORT}")
+    return GOOD
+
+
+def _add_export(commands) -> None:
+    places = commands.add_parser("export", help="take grades or labs to where the course is run")
+    kinds = places.add_subparsers(title="places", required=True, metavar="PLACE")
+
+    canvas = kinds.add_parser("canvas", help="fill one column of the gradebook that Canvas exported")
+    canvas.add_argument("exported", metavar="EXPORTED.csv")
+    canvas.add_argument("--column", required=True, help='the header of the assignment, such as "Lab 3 (1234)"')
+    moodle = kinds.add_parser("moodle", help="a file for the grade import, or Moodle's grading worksheet filled")
+    moodle.add_argument("exported", nargs="?", metavar="WORKSHEET.csv", help="the grading worksheet, if there is one")
+    for parser in (canvas, moodle):
+        parser.add_argument("--graded", default="graded", metavar="DIR", help="what `labkit grade` filled (graded)")
+        parser.add_argument("--lab", metavar="LAB", help="which lab, where several were graded")
+        parser.add_argument(
+            "--to", metavar="FILE", help="where to write (default: beside it, with -filled in the name)"
+        )
+        parser.set_defaults(run=_export_points, place=parser.prog.split()[-1], column=None)
+
+    gradescope = kinds.add_parser("gradescope", help="the archive of an autograder")
+    gradescope.add_argument("archive", metavar="FILE.zip")
+    gradescope.add_argument("--lab", required=True, metavar="LAB", help="the lab that is handed in")
+    gradescope.add_argument("--secret", metavar="FILE", help="the course's secret (default: a new one)")
+    gradescope.set_defaults(run=_export_gradescope)
+
+    nbgrader = kinds.add_parser("nbgrader", help="a course folder with all labs as assignments")
+    nbgrader.add_argument("folder", metavar="DIR")
+    nbgrader.add_argument(
+        "--root", default=".", metavar="DIR", help="where solutions/ is (default: the current folder)"
+    )
+    nbgrader.set_defaults(run=_export_nbgrader)
+
+
+def _export_points(arguments: argparse.Namespace) -> int:
+    from labkit.grading.exports import points
+
+    exported = Path(arguments.exported) if arguments.exported else None
+    to = Path(arguments.to) if arguments.to else filled_name(exported)
+    try:
+        if arguments.place == "canvas":
+            data, notes = points.for_canvas(Path(arguments.graded), arguments.lab, exported, arguments.column)
+        else:
+            data, notes = points.for_moodle(Path(arguments.graded), arguments.lab, exported)
+        to.write_bytes(data)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return MISUSE
+    print("\n".join([*(f"Note: {note}" for note in notes), f"Import {to}"]))
+    return GOOD
+
+
+def filled_name(exported: Path | None) -> Path:
+    return exported.with_stem(f"{exported.stem}-filled") if exported else Path("moodle.csv")
+
+
+def _export_gradescope(arguments: argparse.Namespace) -> int:
+    from labkit.grading.exports import gradescope
+
+    try:
+        gradescope.export(Path(arguments.archive), arguments.lab, secret_from(arguments.secret))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return MISUSE
+    print(f"Upload {arguments.archive} as the autograder of a programming assignment")
+    return GOOD
+
+
+def secret_from(file: str | None) -> bytes:
+    return Path(file).read_bytes().strip() if file else secrets.token_hex(32).encode()
+
+
+def _export_nbgrader(arguments: argparse.Namespace) -> int:
+    from labkit.grading.exports import nbgrader
+    from labkit.labs import LabError
+
+    try:
+        files = nbgrader.export(Path(arguments.folder), Path(arguments.root))
+    except (ValueError, OSError, LabError) as error:
+        print(error, file=sys.stderr)
+        return MISUSE
+    print("\n".join(map(str, files)))
     return GOOD
 
 

@@ -9,9 +9,10 @@ from . import sheets
 from .class_page import class_page
 from .feedback_page import feedback_name, feedback_page
 from .gradebook import Gradebook
-from .policy import Row, Rule
+from .policy import Row, Rule, counted
 from .roster import Entry, Reconciled, Roster, reconcile
 from .statistics import shared_numbers
+from .written import read_marks
 
 REPORT, FEEDBACK = "report.html", "feedback"
 
@@ -33,10 +34,13 @@ def publish(out: Path, book: Gradebook) -> Published:
     MarksError, GradebookError
         If marks that were given by hand can't be read back; nothing has been written then.
     """
-    rules = {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
     found = reconciled(book)
     notes = (*book.recall("notes", []), *found.notes)
-    rows = sheets.publish(out, book, rules, {entry.id: entry.name for entry in found.roster.entries})
+    by_hand = out / "written.csv"
+    if by_hand.exists():
+        book.mark(read_marks(by_hand))
+    rows = rows_of(book)
+    sheets.publish(out, rows)
     write_feedback(out / FEEDBACK, rows)
     page = class_page(
         rows,
@@ -46,6 +50,13 @@ def publish(out: Path, book: Gradebook) -> Published:
     )
     sheets.write(out / REPORT, encoded(page))
     return Published(tuple(rows), found.unknown, notes)
+
+
+def rows_of(book: Gradebook) -> list[Row]:
+    """What counts, a row for each student and lab, under the rules of the gradebook."""
+    rules = {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
+    names = {entry["id"]: entry["name"] for entry in book.recall("roster", [])}
+    return counted(book.latest(), rules, roster=names, marks=book.marks())
 
 
 def reconciled(book: Gradebook) -> Reconciled:

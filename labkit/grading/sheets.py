@@ -9,14 +9,12 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from . import policy
-from .gradebook import Gradebook
-from .policy import Row, Rule
+from .policy import Row
 from .submission import SYSTEM_ERROR
-from .written import neutral, read_marks
+from .written import neutral
 
 LONGEST = 30_000  # Excel's cells hold 32,767 characters
 UNWANTED = dict.fromkeys([*range(9), *range(11, 32), 127], "\ufffd")  # controls but tab and line feed
@@ -24,19 +22,14 @@ UNWANTED = dict.fromkeys([*range(9), *range(11, 32), 127], "\ufffd")  # controls
 RUNS_AFTER_A_BREAK = re.compile(r'(?<=[;\t\n])(?="*[=+\-@])')
 
 
-def publish(folder: Path, book: Gradebook, rules: Rule | Mapping[str, Rule], roster: Mapping[str, str]) -> list[Row]:
-    """Write ``gradebook.csv``, ``submissions.csv`` and ``written.csv``, after taking in the marks in the last.
+def publish(folder: Path, rows: Sequence[Row]) -> None:
+    """Write ``gradebook.csv``, ``submissions.csv`` and ``written.csv``.
 
     A row for each missing student has an empty score, since a platform's import would take a 0 for a grade.
     """
-    by_hand = folder / "written.csv"
-    if by_hand.exists():
-        book.mark(read_marks(by_hand))
-    rows = policy.counted(book.latest(), rules, roster=roster, marks=book.marks())
     write(folder / "gradebook.csv", gradebook(rows))
     write(folder / "submissions.csv", submissions(rows))
-    write(by_hand, written(rows))
-    return rows
+    write(folder / "written.csv", written(rows))
 
 
 def write(path: Path, data: bytes) -> None:

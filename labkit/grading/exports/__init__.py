@@ -1,0 +1,1 @@
+"""Marks and labs for other platforms: Canvas, Moodle, nbgrader, Gradescope."""

@@ -1,0 +1,153 @@
+"""Gradescope: an archive that grades there as `labkit grade` does here, and results in the form that it reads."""
+
+import html
+import json
+import os
+import stat
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ...exercise import Outcome
+from ...exercises import LABS
+from ...feedback import code
+from ..batch import preload
+from ..intake import IntakeError, collect
+from ..pool import Job, close_servers, grade_here
+from ..sandbox.host import Seconds
+from ..submission import SYSTEM_ERROR, UNGRADABLE, Graded
+from .sheet import ExportError
+
+PACKAGE = Path(__file__).resolve().parents[2]
+SCRIPTS = Path(__file__).resolve().parent / "autograder"
+MODES = {"setup.sh": 0o755, "run_autograder": 0o755, "secret": 0o600}
+NEEDED = ("numpy", "matplotlib")
+SECONDS = Seconds(cell=10, call=4, submission=120)  # twice the usual: the machines there are slow
+BEGINNING = (1980, 1, 1, 0, 0, 0)  # of time, for archives; so the same files make the same bytes
+
+UNGRADED = "This could not be graded, and so has no points of its own: {reason}\nPlease hand in again."
+
+
+# ---- the archive -----------------------------------------------------------------------------------------------------
+
+
+def export(path: Path | str, lab: str, secret: bytes) -> None:
+    """Write the archive that is uploaded as a programming assignment's autograder.
+
+    Parameters
+    ----------
+    path : Path
+        The .zip file.
+    lab : str
+        The lab that is handed in, such as ``"02_causal_mask"``.
+    secret : bytes
+        The course's secret, which decides the inputs.
+    """
+    if lab not in LABS:
+        raise ExportError(
+            f"export gradescope: the lab must be one of {', '.join(LABS)}; got {lab!r}. Name one of them."
+        )
+    needed = "".join(f"{name}<={version(name)}\n" for name in NEEDED)  # older ones only for an older Python there
+    files = {path.name: path.read_bytes() for path in sorted(SCRIPTS.iterdir())}
+    files |= {"requirements.txt": needed.encode(), "lab": lab.encode(), "secret": secret}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (files | dict(sorted(own_files()))).items():
+            entry = zipfile.ZipInfo(name, BEGINNING)
+            entry.create_system = 3  # Unix, whose permissions follow
+            entry.external_attr = (stat.S_IFREG | MODES.get(name, 0o644)) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+
+
+def own_files() -> Iterator[tuple[str, bytes]]:
+    for path in PACKAGE.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(PACKAGE.parent).as_posix(), path.read_bytes()
+
+
+# ---- the results -----------------------------------------------------------------------------------------------------
+
+
+def results(graded: Graded) -> dict[str, Any]:
+    """What Gradescope reads: one test an exercise; who can't be graded has no points, and reads why.
+
+    Raises
+    ------
+    ExportError
+        If the grader itself failed: then there must be no results at all, since 0 points would be a lie.
+    """
+    if graded.status == SYSTEM_ERROR or any(one.status == "system_error" for one in graded.outcomes):
+        reason = graded.reason or "it failed at an exercise"
+        raise ExportError(f"export gradescope: the grader must not fail; got this: {reason} Run the autograder again.")
+    said = {"output_format": "text", "visibility": "visible", "stdout_visibility": "hidden"}
+    said["extra_data"] = {"status": graded.status, "numbers_of": graded.numbers_of, "isolation": graded.isolation}
+    if graded.status == UNGRADABLE:
+        return {**said, "score": 0, "output": "\n".join([UNGRADED.format(reason=graded.reason), *graded.remarks])}
+    tests = [as_test(number, outcome) for number, outcome in enumerate(graded.outcomes, 1)]
+    return {**said, "output": "\n".join(graded.remarks), "tests": tests}
+
+
+def as_test(number: int, outcome: Outcome) -> dict[str, Any]:
+    paragraphs = "".join(f"<p>{code(html.escape(line))}</p>" for line in outcome.message.split("\n"))
+    return {
+        "number": str(number),
+        "name": outcome.exercise,
+        "score": outcome.points,
+        "max_score": outcome.max_points,
+        "status": "passed" if outcome.passed else "failed",
+        "output": paragraphs,
+        "output_format": "html",
+        "tags": list(outcome.mistakes),
+        "extra_data": {"status": outcome.status, "remarks": outcome.remarks},
+    }
+
+
+# ---- on Gradescope's machine -----------------------------------------------------------------------------------------
+
+
+def main(root: Path = Path("/autograder")) -> int:
+    """Grade what was handed in and write the results; without results Gradescope says that the autograder failed."""
+    target, source = root / "results" / "results.json", root / "source"
+    target.unlink(missing_ok=True)
+    graded = grade(root / "submission", (source / "lab").read_text(), sender(root), (source / "secret").read_bytes())
+    try:
+        text = json.dumps(results(graded), indent=1)
+    except ExportError as error:
+        print(error, file=sys.stderr)
+        return 1
+    unfinished = target.with_name("unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, target)
+    return 0
+
+
+def sender(root: Path) -> dict[str, str]:
+    """Who handed it in, as far as Gradescope says so."""
+    try:
+        user = json.loads((root / "submission_metadata.json").read_text(encoding="utf-8"))["users"][0]
+        return {"student": str(user["email"]), "name": str(user["name"])}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+
+
+def grade(folder: Path, lab: str, who: Mapping[str, str], secret: bytes) -> Graded:
+    """Grade the one notebook of the lab that is in a folder."""
+    try:
+        intake = collect(folder, lab)
+    except IntakeError:
+        return Graded(UNGRADABLE, "There is no notebook in it.")
+    fitting = [one for one in intake.submissions if not one.problem] or list(intake.submissions[:1])
+    if len(fitting) > 1:
+        names = ", ".join(one.file for one in fitting)
+        return Graded(UNGRADABLE, f"It holds several notebooks of this lab, {names}, and one is asked for.")
+    try:
+        return grade_here(replace(fitting[0], **who), Job(secret, SECONDS, preload=preload(intake)))
+    finally:
+        close_servers()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

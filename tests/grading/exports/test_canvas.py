@@ -1,0 +1,142 @@
+"""Canvas's gradebook comes back with one column filled and every other byte as it was."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labkit.grading.exports import canvas
+from labkit.grading.exports.sheet import BOM, ExportError
+
+COLUMN = "Lab 3 (1234)"
+EXPORTED = (
+    b"Student,ID,SIS User ID,SIS Login ID,Section,Lab 2 (1233),Lab 3 (1234),Final Score\n"
+    b",,,,,,Manual Posting,\n"
+    b"    Points Possible,,,,,10,20,(read only)\n"
+    b'"Lovelace, Ada",17,007,ada@example.org,"A and ""B""",9.5,,1\n'
+    b'"=HYPERLINK(""x"")",18,7,bob@example.org,A,,3,1\n'
+    b'"Two\nlines",19,8,eve@example.org,A,,EX,\n'
+    b"Nobody,20,9,no@example.org,A,,-,\n"
+    b"Moved,21,10,moved@example.org,A,,N/A,\n"
+    b'"Student, Test",22,,x,A,,,\n'
+)
+
+
+def lines_that_differ(before, after):
+    return [(a, b) for a, b in zip(before.split(b"\n"), after.split(b"\n"), strict=True) if a != b]
+
+
+def test_scores_are_written_by_canvas_id_and_nothing_else_changes():
+    filled, notes = canvas.fill(EXPORTED, COLUMN, {"17": 12.5, "18": 20})
+    assert lines_that_differ(EXPORTED, filled) == [
+        (
+            b'"Lovelace, Ada",17,007,ada@example.org,"A and ""B""",9.5,,1',
+            b'"Lovelace, Ada",17,007,ada@example.org,"A and ""B""",9.5,12.5,1',
+        ),
+        (b'"=HYPERLINK(""x"")",18,7,bob@example.org,A,,3,1', b'"=HYPERLINK(""x"")",18,7,bob@example.org,A,,20,1'),
+    ]
+    assert notes == ("In the file, but without a score, so left as they were: '19', '20', '21'.",)
+
+
+@pytest.mark.parametrize("student", ["007", "ada@example.org"])
+def test_students_are_found_by_their_other_ids_too(student):
+    filled, notes = canvas.fill(EXPORTED, COLUMN, {student: 1})
+    assert b"9.5,1,1\n" in filled and len(notes) == 1
+
+
+def test_ids_are_texts():
+    filled, notes = canvas.fill(EXPORTED, COLUMN, {"07": 1, "017": 1, "17.0": 1, "ADA@example.org": 1})
+    assert filled == EXPORTED
+    expected = "With a score, but not in the file, or not in one row alone: '07', '017', '17.0', 'ADA@example.org'."
+    assert notes[0] == expected
+
+
+def test_excused_students_and_those_whom_the_assignment_is_not_for_are_left_and_named():
+    filled, notes = canvas.fill(EXPORTED, COLUMN, {"19": 4, "21": 5, "20": 6})
+    assert lines_that_differ(EXPORTED, filled) == [
+        (b"Nobody,20,9,no@example.org,A,,-,", b"Nobody,20,9,no@example.org,A,,6,")
+    ]
+    assert notes[1:] == (
+        "Left as they were, excused (EX): '19'.",
+        "Left as they were, the assignment isn't theirs (N/A): '21'.",
+    )
+
+
+@pytest.mark.parametrize("student", ["22", "x", "", "Student, Test"])
+def test_the_test_student_and_the_points_possible_stay(student):
+    filled, notes = canvas.fill(EXPORTED, COLUMN, {student: 4})
+    assert filled == EXPORTED and repr(student) in notes[0]
+
+
+def test_with_semicolons_and_decimal_commas_a_decimal_comma_is_written():
+    exported = "Student;ID;Section;Übung (5)\r\nPoints Possible;;;10,00\r\nMeier;1;A;8,00\r\nRoth;2;A;\r\n"
+    filled, _ = canvas.fill(exported.encode(), "Übung (5)", {"1": 7.5, "2": 3})
+    assert filled == exported.replace("8,00", "7,5").replace("Roth;2;A;", "Roth;2;A;3").encode()
+
+
+def test_a_column_of_scores_beyond_the_points_possible_is_noted():
+    _, notes = canvas.fill(EXPORTED, COLUMN, {"17": 22})
+    assert notes[-1] == "20 points are possible in Canvas, and scores go up to 22: change that in Canvas."
+
+
+def test_a_column_that_is_missing_is_an_error_which_lists_the_assignments():
+    message = (
+        "export canvas: one column must be headed 'Lab 3'; got 0 of them. "
+        "The assignments are: 'Lab 2 (1233)', 'Lab 3 (1234)'."
+    )
+    with pytest.raises(ExportError, match=f"^{re.escape(message)}$"):
+        canvas.fill(EXPORTED, "Lab 3", {})
+
+
+@pytest.mark.parametrize("column", ["ID", "Student", "Final Score"])
+def test_a_column_that_is_no_assignment_is_not_filled(column):
+    with pytest.raises(ExportError, match="got 0 of them"):
+        canvas.fill(EXPORTED, column, {"17": 1})
+
+
+def test_a_column_that_is_there_twice_is_an_error():
+    with pytest.raises(ExportError, match="got 2 of them"):
+        canvas.fill(EXPORTED.replace(b"Lab 2 (1233)", b"Lab 3 (1234)"), COLUMN, {})
+
+
+def test_a_file_that_is_no_gradebook_is_an_error():
+    with pytest.raises(ExportError, match="must have the headers of a Canvas gradebook.*got 'Name', 'Mark'"):
+        canvas.fill(b"Name,Mark\nada,3\n", "Mark", {"ada": 1})
+
+
+def test_names_in_two_columns_do_no_harm():
+    exported = b"LastName,FirstName,ID,SIS Login ID,Section,L (1)\nStudent,Test,9,t,A,\nLovelace,Ada,17,ada,A,\n"
+    filled, notes = canvas.fill(exported, "L (1)", {"17": 1, "9": 1})
+    assert filled == exported.replace(b"ada,A,", b"ada,A,1") and "'9'" in notes[0]
+
+
+def test_a_file_in_an_old_encoding_keeps_it():
+    exported = "Student,ID,Section,Über (1)\nMüller,1,A,\n".encode("cp1252")
+    assert canvas.fill(exported, "Über (1)", {"1": 2})[0] == exported[:-1] + b"2\n"
+
+
+# A file in pieces: what stands before the cell, in it and after it. The test puts together what must come out.
+NAMES = st.text(alphabet='=a,;"\n\r ünß', max_size=8)
+ROWS = st.lists(st.tuples(NAMES, st.sampled_from(["", "-", "3", '"4"', "5.25"]), NAMES), max_size=6)
+
+
+@given(ROWS, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from([",", ";"]), st.booleans(), st.data())
+def test_every_byte_outside_of_the_column_stays(rows, end, delimiter, bom, data):
+    def quoted(text):
+        return '"' + text.replace('"', '""') + '"'
+
+    header = delimiter.join(["Student", "ID", "Section", "Lab (1)", "Other (2)", "Third (3)"]) + end
+    before = after = (BOM if bom else b"") + header.encode()
+    scores = {}
+    for number, (name, cell, rest) in enumerate(rows):
+        head, tail = [quoted(name), f"{number}", "A", ""], ["", quoted(rest) + end]
+        before += (delimiter.join(head) + cell + delimiter.join(tail)).encode()
+        if data.draw(st.booleans()):
+            scores[str(number)] = data.draw(st.integers(0, 80)) / 4
+            text = f"{scores[str(number)]:g}"
+            cell = quoted(text) if cell.startswith('"') else text
+        after += (delimiter.join(head) + cell + delimiter.join(tail)).encode()
+    filled, notes = canvas.fill(before, "Lab (1)", scores)
+    assert filled == after
+    assert canvas.fill(filled, "Lab (1)", scores) == (filled, notes)
