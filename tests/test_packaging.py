@@ -146,7 +146,7 @@ def undeclared(folder, declared):
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"), [("labkit", ["torch"]), ("solutions", ["torch"]), ("tests", ["torch", "test"])]
+    ("folder", "extras"), [("labkit", ["torch", "dask"]), ("solutions", ["torch"]), ("tests", ["torch", "test"])]
 )
 def test_everything_imported_is_a_declared_dependency(folder, extras):
     project = tomllib.loads(read("pyproject.toml"))["project"]
