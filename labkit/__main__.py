@@ -92,10 +92,17 @@ def _grade(arguments: argparse.Namespace) -> int:
         try:
             summary = batch.grade_batch(Path(arguments.submissions), out, batch.options(vars(arguments)), tell)
         except (ValueError, OSError) as error:
-            print(error, file=sys.stderr)
+            print(_words(error), file=sys.stderr)
             return MISUSE
     print(json.dumps(summary.facts(out), indent=1) if arguments.json else f"{summary}\nLook at {out / batch.REPORT}")
     return GOOD if summary.ok else FINDINGS
+
+
+def _words(error: Exception) -> str:
+    """The system's own errors without their number, and with something to do."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}. Give another path."
+    return str(error)
 
 
 def _add_report(commands) -> None:
@@ -110,7 +117,7 @@ def _report(arguments: argparse.Namespace) -> int:
     try:
         publish.report(Path(arguments.out))
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(_words(error), file=sys.stderr)
         return MISUSE
     print(f"Look at {Path(arguments.out) / publish.REPORT}")
     return GOOD
@@ -159,7 +166,7 @@ def _export_points(arguments: argparse.Namespace) -> int:
             data, notes = points.for_moodle(Path(arguments.graded), arguments.lab, exported)
         to.write_bytes(data)
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(_words(error), file=sys.stderr)
         return MISUSE
     print("\n".join([*(f"Note: {note}" for note in notes), f"Import {to}"]))
     return GOOD
@@ -175,7 +182,7 @@ def _export_gradescope(arguments: argparse.Namespace) -> int:
     try:
         gradescope.export(Path(arguments.archive), arguments.lab, secret_from(arguments.secret))
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(_words(error), file=sys.stderr)
         return MISUSE
     print(f"Upload {arguments.archive} as the autograder of a programming assignment")
     return GOOD
@@ -192,7 +199,7 @@ def _export_nbgrader(arguments: argparse.Namespace) -> int:
     try:
         files = nbgrader.export(Path(arguments.folder), Path(arguments.root))
     except (ValueError, OSError, LabError) as error:
-        print(error, file=sys.stderr)
+        print(_words(error), file=sys.stderr)
         return MISUSE
     print("\n".join(map(str, files)))
     return GOOD

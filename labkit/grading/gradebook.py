@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,10 @@ CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 COMMIT;
 """
 
-GRADINGS = "SELECT facts, judged, details FROM submissions JOIN gradings ON gradings.submission = submissions.id "
+GRADINGS = (
+    "SELECT facts, judged, details, submissions.id "
+    "FROM submissions JOIN gradings ON gradings.submission = submissions.id "
+)
 
 
 class GradebookError(ValueError):
@@ -51,11 +54,12 @@ class GradebookBusy(GradebookError):
 
 @dataclass(frozen=True)
 class Record:
-    """A grading of a submission; the submission comes without its cells."""
+    """A grading of a submission; the submission comes without its cells. ``seen`` grows from run to run."""
 
     submission: Submission
     graded: Graded
     fingerprint: str
+    seen: int = field(default=0, compare=False)
 
 
 class Gradebook:
@@ -260,13 +264,13 @@ def place(record: Record) -> tuple[str, ...]:
     return one.batch, one.lab, one.student, one.file, one.digest
 
 
-def record_from(facts: str, judged: str, details: str) -> Record:
+def record_from(facts: str, judged: str, details: str, seen: int) -> Record:
     fingerprint, lab, problem = json.loads(judged)
     submission = Submission(**with_tuples(json.loads(facts)) | {"lab": lab, "problem": problem})
     graded = with_tuples(json.loads(details))
     graded["outcomes"] = tuple(Outcome(**with_tuples(one)) for one in graded["outcomes"])
     graded["written"] = tuple(Written(**one) for one in graded["written"])
-    return Record(submission, Graded(**graded), fingerprint)
+    return Record(submission, Graded(**graded), fingerprint, seen)
 
 
 def called(record: Record, known: Mapping[str, list[str]]) -> Record:

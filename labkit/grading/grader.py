@@ -1,30 +1,24 @@
 """Grade one submission: run it in the sandbox, ask its functions, judge what comes back here."""
 
-import difflib
 import hashlib
-import re
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from ..asking import MOST_PRINTED
 from ..exercise import Answer, Exercise, Outcome
-from ..exercises import EXERCISES, draw_numbers, exercises_of
+from ..exercises import draw_numbers, exercises_of
 from ..feedback import as_html, outcome
 from ..judge import cases_and_lineup, judge_function, parts_of
 from ..table import judge_table
+from .lost import is_begun, lost_cells, where_it_went
 from .questions import written
-from .reading import definitions
 from .sandbox.host import Gone, Guest, OutOfTime, Ran, Seconds, Server
 from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission
 
 SHEETS = 8  # sets of inputs for each exercise: a sheet that is used again is quicker to judge with
-MOST_LOST = 5  # lost cells that are told of
-MOST_NAMES = 1000  # of those that a notebook defines
-TIME_UP = "TimeUp"  # our own error in the guest; its words say it all
 STOPPED = "it took too long"
 NOBODY = "nobody"
 
@@ -46,6 +40,13 @@ class Sitting:
     @property
     def code(self) -> list[str]:
         return [cell.source for cell in self.submission.cells if cell.kind == "code"]
+
+    @property
+    def errors(self) -> dict[int, Mapping[str, Any]]:
+        """What is known of each code cell that did not run to its end."""
+        found = {cell: {"type": "", "text": how} for cell, how in self.lost.items()}
+        found |= {error["cell"]: error for error in (self.ran.errors if self.ran else ())}
+        return {cell: error for cell, error in sorted(found.items()) if 0 <= cell < len(self.code)}
 
 
 def grade(submission: Submission, server: Server, secret: bytes, seconds: Seconds = Seconds()) -> Graded:  # noqa: B008
@@ -87,7 +88,7 @@ def sit(one: Sitting) -> Graded:
     return Graded(
         GRADED,
         outcomes=tuple(outcomes[exercise.name] for exercise in one.exercises),
-        remarks=(*one.submission.remarks, *lost_cells(one), *one.remarks),
+        remarks=(*one.submission.remarks, *lost_cells(one.errors), *one.remarks),
         numbers_of=ran.numbers_of if ran else (),
         written=tuple(written(one.submission.cells)),
         isolation=", ".join(ran.layers) or "basic" if ran else "",
@@ -177,30 +178,11 @@ def judge_own_table(one: Sitting, exercise: Exercise) -> Outcome:
 
 
 def not_there(one: Sitting, exercise: Exercise) -> Outcome:
-    """No function or table of that name: say where it may have gone."""
-    return without_answer(exercise, one, "missing", where_it_went(one, exercise.name, exercise.is_table))
-
-
-def where_it_went(one: Sitting, name: str, is_table: bool) -> str:
-    kind = "table" if is_table else "function"
-    defined = list(islice(definitions(one.submission.cells), MOST_NAMES))
-    text = next((number for number, cell, other, _ in defined if other == name and cell.kind != "code"), 0)
-    if name in (*one.ran.tables, *one.ran.functions):
-        other = "is a function" if is_table else "is no function"
-        return f"A {kind} is asked for, and in the end `{name}` {other} in this notebook. Was the name used twice?"
-    if (cell := lost_with(one, name)) is not None:
-        return f"Code cell {cell + 1}, which holds it, did not run to its end, so there is nothing to judge."
-    if text:
-        return f"Only cell {text} holds it, which is text: turn it into a code cell, and run it."
-    if alike := difflib.get_close_matches(name, {other for _, _, other, _ in defined} - EXERCISES.keys(), 1, 0.8):
-        return f"The notebook has no {kind} of this name. Is `{alike[0]}` meant for it? Then give it this name."
-    return f"The notebook has no {kind} of this name. Was its cell deleted, or is the name spelt otherwise?"
-
-
-def lost_with(one: Sitting, name: str) -> int | None:
-    """The first lost cell in which the name stands at the beginning of a line."""
-    defines = re.compile(rf"^[ \t]*(def[ \t]+{name}\b|{name}\b[^=\n]*=)", re.MULTILINE)
-    return next((cell for cell in sorted(errors_in(one)) if defines.search(one.code[cell])), None)
+    """No function or table of that name: say where it may have gone, or that nothing was begun at all."""
+    if is_begun(exercise.name, one.submission.cells):
+        words = where_it_went(exercise.name, exercise.is_table, one.submission.cells, one.ran, one.errors)
+        return without_answer(exercise, one, "missing", words)
+    return without_answer(exercise, one, "unattempted", "Not attempted yet: the notebook holds no code.")
 
 
 TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
@@ -209,38 +191,3 @@ TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that n
 def without_answer(exercise: Exercise, one: Sitting, status: str, words: str) -> Outcome:
     plain = Outcome(exercise.name, status, 0, most_points(exercise, one.submission.lab), message=words)
     return replace(plain, html=as_html(plain))
-
-
-# ---- the notebook ----------------------------------------------------------------------------------------------------
-
-
-def errors_in(one: Sitting) -> dict[int, Mapping[str, Any]]:
-    """What is known of each cell that did not run to its end."""
-    errors = {cell: {"type": "", "text": how} for cell, how in one.lost.items()}
-    errors |= {error["cell"]: error for error in (one.ran.errors if one.ran else ())}
-    return {cell: error for cell, error in errors.items() if 0 <= cell < len(one.code)}
-
-
-def lost_cells(one: Sitting) -> Iterable[str]:
-    """The cells that did not run to their end, the first of them with its line and a caret."""
-    errors = errors_in(one)
-    for number, cell in enumerate(sorted(errors)[:MOST_LOST]):
-        yield told(cell, errors[cell], with_line=not number)
-    if len(errors) > MOST_LOST:
-        yield f"{len(errors) - MOST_LOST} more cells did not run to their end."
-
-
-def told(cell: int, error: Mapping[str, Any], with_line: bool) -> str:
-    kind = "" if error["type"] == TIME_UP else error["type"]
-    text = f"Code cell {cell + 1} did not run to its end: {': '.join(filter(None, (kind, error['text'].rstrip('.'))))}."
-    source = error.get("source", "")
-    if not with_line or not source.strip():
-        return text
-    return f"{text} Line {error['line']}:\n{source}\n{under(source, error['caret'])}"
-
-
-def under(source: str, caret: int) -> str:
-    """A caret below the place, or below all of the line where only the line is known."""
-    start = caret - 1 if 0 < caret <= len(source) + 1 else len(source) - len(source.lstrip())
-    marks = "^" if start == caret - 1 else "^" * len(source.strip())
-    return re.sub(r"[^\t]", " ", source[:start]) + marks

@@ -19,8 +19,8 @@ class Rule:
 
     A graded attempt always beats one without a score, and one that is accepted beats one refused as too late. Among
     those, ``best`` takes the most points after the late rule (of equals the earliest), ``last`` the last handed in.
-    Attempts are in the order of time, then of the platform's number, then of the file's name; the same bytes at the
-    same time are one attempt, wherever they lie.
+    Attempts are in the order of time, then of the platform's number, then of the file's name, then of the runs that
+    found them; the same bytes at the same time are one attempt, wherever they lie.
 
     Late is what comes after the minute that is due. Lateness is counted in begun days of 24 hours: each costs
     ``percent_a_day`` percent of what was earned, and after ``refused_after`` days an attempt is worth 0 points.
@@ -252,7 +252,16 @@ def days_late(submission: Submission, due: str) -> int:
 def order(record: Record) -> tuple:
     one = record.submission
     at = moment(one.submitted_at)
-    return at.timestamp() if at else -math.inf, one.number, one.file, one.batch, one.lab, one.student, one.digest
+    return (
+        at.timestamp() if at else -math.inf,
+        one.number,
+        one.file,
+        record.seen,
+        one.batch,
+        one.lab,
+        one.student,
+        one.digest,
+    )
 
 
 def moment(text: str) -> datetime | None:

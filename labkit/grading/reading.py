@@ -77,14 +77,17 @@ def _parse(text: str):
 
 
 def _complaint(text: str, error: json.JSONDecodeError) -> str:
-    where = f"The file isn't valid JSON at line {error.lineno}, column {error.colno}"
-    if conflict := CONFLICT.search(text):
-        line = text.count("\n", 0, conflict.start()) + 1
-        return f"{where}: git left conflict markers in it, from line {line} on. Merge the two versions first."
+    where = f"at line {error.lineno}, column {error.colno}"
     for beginning, what in LOOKS_LIKE.items():
         if text.lstrip().startswith(beginning):
-            return f"{where}: it looks like {what}, not like a notebook."
-    return f"{where}: {error.msg[:1].lower()}{error.msg[1:]}."
+            return f"The file is no notebook: {where} it looks like {what}."
+    if conflict := CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        what = f"git left conflict markers in it, from line {line} on. Merge the two versions first."
+        return f"The file is damaged {where}: {what}"
+    said = re.sub(" starting at$| at$", "", error.msg[:1].lower() + error.msg[1:])
+    cut = "" if text.rstrip().endswith("}") else " It ends in the middle: was it cut off while it was saved or sent?"
+    return f"The file is damaged {where}, where it isn't valid JSON ({said}).{cut}"
 
 
 def _listed(notebook) -> tuple[list, bool]:

@@ -65,7 +65,8 @@ def odd(cells: Sequence[Cell]) -> Iterator[str]:
     for number, source in enumerate(code, 1):
         found = list(dict.fromkeys(next(filter(None, hit.groups())) for hit in ODD.finditer(source)))
         if found:
-            yield f"Code cell {number} uses {named(found)}, which no exercise needs; it changed nothing. Worth a look."
+            what = f"Code cell {number} uses {named(found)}"
+            yield f"{what}, which no exercise needs, and gained nothing by it. Worth a look."
 
 
 def named(found: Sequence[str]) -> str:

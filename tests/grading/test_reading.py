@@ -75,7 +75,12 @@ def test_single_bad_cells_are_left_out_with_a_remark():
         (b"", "is empty"),
         (b" \n\t", "is empty"),
         (b'{"cells": [\n {"cell_type" "code"}]}', "line 2, column 15"),
-        (notebook("x")[:-40], "line 1, column"),
+        (notebook("x")[:-40], "line 1, column .* cut off while it was saved or sent"),
+        (notebook("x").replace(b":", b"=", 1), r"isn't valid JSON \(expecting ':' delimiter\)\.$"),
+        (
+            notebook("x").replace(b'"x"', b'"\n"'),
+            r"column \d+, where it isn't valid JSON \(invalid control character\)\.$",
+        ),
         (b"<!DOCTYPE html>", "looks like a web page"),
         (b"%PDF-1.7\n\x80\x00", "looks like a PDF"),
         (b"PK\x03\x04\x14\x00\x00\x80", "looks like a zip archive"),
@@ -95,7 +100,9 @@ def test_what_is_no_notebook_is_ungradable_for_a_reason(data, reason):
 
 def test_conflict_markers_are_named_with_their_line():
     data = b'{"cells": [\n<<<<<<< HEAD\n {},\n=======\n {"a": 1}\n>>>>>>> theirs\n]}'
-    with pytest.raises(Ungradable, match="line 2, column 1: git left conflict markers in it, from line 2 on"):
+    with pytest.raises(
+        Ungradable, match="damaged at line 2, column 1: git left conflict markers in it, from line 2 on"
+    ):
         read(data)
 
 

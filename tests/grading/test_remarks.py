@@ -74,7 +74,7 @@ def test_what_is_meant_for_a_shell_is_named_and_what_only_jupyter_needs_is_not()
 )
 def test_what_no_exercise_needs_is_named_with_its_cell(source, named):
     assert said("import numpy as np", source) == (
-        f"Code cell 2 uses {named}, which no exercise needs; it changed nothing. Worth a look.",
+        f"Code cell 2 uses {named}, which no exercise needs, and gained nothing by it. Worth a look.",
     )
 
 

@@ -59,7 +59,7 @@ def export(folder: Path | str, root: Path | str = ".") -> list[Path]:
     Raises
     ------
     ExportError
-        If there are no labs.
+        If there are no labs, or the instructor's configuration lets nbgrader put stubs in place of ours.
     labkit.labs.LabError
         If there is something wrong with a lab.
     """
@@ -69,17 +69,25 @@ def export(folder: Path | str, root: Path | str = ".") -> list[Path]:
             f"export nbgrader: there must be labs in solutions/*.py; found none in {Path(root).resolve()}. "
             "Run it where the folder solutions/ is."
         )
-    made = {folder / "nbgrader_config.py": CONFIG}
+    made = {folder / "nbgrader_config.py": configuration(folder / "nbgrader_config.py")}
     for script in scripts:
-        source = for_nbgrader(script.stem, labs.read_script(script))
-        made[folder / "source" / script.stem / f"{script.stem}.ipynb"] = (
-            json.dumps(source, indent=1, ensure_ascii=False) + "\n"
-        )
+        source = json.dumps(for_nbgrader(script.stem, labs.read_script(script)), indent=1, ensure_ascii=False)
+        made[folder / "source" / script.stem / f"{script.stem}.ipynb"] = source + "\n"
     for path, text in made.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".ipynb" or not path.exists():
-            path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_text(text, encoding="utf-8", newline="\n")
     return list(made)
+
+
+def configuration(path: Path) -> str:
+    """What is in the configuration already, if it says all that ours must; else ours."""
+    text = path.read_text(encoding="utf-8") if path.exists() else CONFIG
+    missing = [line for line in CONFIG.splitlines() if "stub" in line and line.startswith("c.") and line not in text]
+    if missing:
+        raise ExportError(
+            f"export nbgrader: {path} must say {'; '.join(missing)}; it was there before, and doesn't. Add that to it."
+        )
+    return text
 
 
 def for_nbgrader(lab: str, cells: list[labs.Cell]) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class Idle:
 class IdleModule(ModuleType):
     """A module that has whatever one imports from it."""
 
+    version_info = (99, 0)  # matplotlib compares IPython's
+
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -81,7 +83,7 @@ class Guard(MetaPathFinder):
             return ModuleSpec(name, IdleLoader(), is_package=True)
         if top in THERE or top in sys.stdlib_module_names:
             return None
-        raise ModuleNotFoundError(f"{name} isn't there while grading. {advice(top)}", name=name)
+        raise ModuleNotFoundError(f"{name} isn't there while grading. {advice(top)}", name=top)
 
 
 def advice(top: str) -> str:
@@ -111,6 +113,7 @@ class Labkit(ModuleType):
         self.__path__ = []
         self.__spec__ = ModuleSpec("labkit", None, is_package=True)
         self.__version__ = "grading"
+        self.__all__ = ["check", "explore", "fresh_numbers", "heatmap", "hint", "progress", "student"]
         self.aliases: dict[str, Callable] = {}
         self.heatmap = self.hint = self.progress = Idle()
         self.explore = sys.modules["labkit.explore"] = IdleModule("labkit.explore")
@@ -133,7 +136,7 @@ class Labkit(ModuleType):
         return Idle()
 
     def __getattr__(self, name: str):
-        raise AttributeError(f"labkit has no {name!r} while grading")
+        raise AttributeError(f"labkit has no {name!r} while grading. {advice('labkit')}")
 
 
 def install(numbers: Numbers) -> Labkit:

@@ -87,14 +87,22 @@ def checks(cell, name):
 
 
 def test_the_folder_may_be_made_again_and_an_instructors_configuration_stays(exported, tmp_path):
+    own = (exported / "nbgrader_config.py").read_text() + "c.Execute.timeout = 300\n"
+    (tmp_path / "nbgrader_config.py").write_text(own)
+    made = [nbgrader.export(tmp_path, ROOT) for _ in range(2)][1]
+    assert (tmp_path / "nbgrader_config.py").read_text() == own
+    assert sorted(tmp_path.rglob("*.*")) == sorted(made)
+    for path in made[1:]:
+        assert path.read_bytes() == (exported / path.relative_to(tmp_path)).read_bytes()
+
+
+def test_a_configuration_with_which_nbgrader_would_spoil_the_labs_is_refused(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
-    for _ in range(2):
+    with pytest.raises(
+        nbgrader.ExportError, match=r'must say c.ClearSolutions.code_stub = .*; it was there before'):
+    ):
         nbgrader.export(tmp_path, ROOT)
-    assert (tmp_path / "nbgrader_config.py").read_text() == "c = get_config()\n"
-    made = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.ipynb")]
-    assert {path: (tmp_path / path).read_bytes() for path in made} == {
-        path: (exported / path).read_bytes() for path in made
-    }
+    assert [path.name for path in tmp_path.iterdir()] == ["nbgrader_config.py"]
 
 
 def test_an_exercise_that_a_lab_never_checks_is_an_error():

@@ -1,0 +1,273 @@
+"""``labkit grade`` and ``labkit report``: exit statuses, words for people, JSON for machines, and what a run leaves."""
+
+import csv
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from notebook_files import cell, in_folder, notebook
+
+from labkit.__main__ import main
+from labkit.grading.gradebook import Gradebook
+
+LAB = "02_causal_mask"
+RIGHT = "import numpy as np\ndef causal_mask(n):\n    return np.tri(n, dtype=bool)"  # 2 points
+WRONG = "import numpy as np\ndef causal_mask(n):\n    return ~np.tri(n, dtype=bool)"
+TABLE = "zero_fill_weights = [0.73, 0.27]"  # 1 point
+DAMAGED = b'{"cells": ['
+
+
+def labkit(*arguments, begin="from labkit.__main__ import main"):
+    """Run a command in a process of its own."""
+    code = f"import sys\n{begin}\nsys.exit(main(sys.argv[1:]))"
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+
+
+def grade(root, *more, status=0, **options) -> dict:
+    """Grade what lies in ``root/in`` into ``root/out``; what the command says to machines."""
+    done = labkit("grade", root / "in", "--out", root / "out", "--json", *more, **options)
+    assert (done.returncode, done.stderr) == (status, ""), done
+    return json.loads(done.stdout)
+
+
+def rows(root, sheet="gradebook.csv") -> dict[str, dict]:
+    with (root / "out" / sheet).open(encoding="utf-8-sig", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def handed_in(root, files):
+    in_folder(root / "in", files)
+    return root
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A class of three, one with a damaged file."""
+    root = tmp_path_factory.mktemp("graded")
+    handed_in(root, {"ada.ipynb": notebook(RIGHT, TABLE), "bob.ipynb": notebook(WRONG), "cem.ipynb": DAMAGED})
+    return root, labkit("grade", root / "in", "--out", root / "out")
+
+
+def test_a_batch_is_graded_and_told_in_words(graded):
+    root, done = graded
+    assert (done.returncode, done.stderr) == (0, "")
+    first, students, isolation, ungradable, look = done.stdout.splitlines()
+    assert first == "Graded 3 of 3 submissions now; the others were up to date."
+    assert students == "Students: 2 graded, 1 ungradable"
+    assert isolation.startswith("Isolation: ")
+    assert ungradable.startswith("Ungradable: cem.ipynb: The file is damaged at line 1, column 12")
+    assert look == f"Look at {root / 'out' / 'report.html'}"
+    assert [row["points"] for row in rows(root).values()] == ["3", "0", ""]
+    assert {path.stem for path in (root / "out" / "feedback").iterdir()} == {"ada", "bob", "cem"}
+
+
+def test_machines_get_one_json_object_and_a_second_run_grades_nothing(graded):
+    root, _ = graded
+    before = {path: path.read_bytes() for path in (root / "out").rglob("*.*") if path.suffix in (".csv", ".html")}
+    said = grade(root)
+    assert (said["ok"], said["stopped"], said["submissions"], said["graded_now"]) == (True, False, 3, 0)
+    assert said["students"] == {"graded": 2, "ungradable": 1} and said["system_errors"] == []
+    assert list(said["ungradable"]) == ["cem.ipynb"]
+    assert said["report"] == str(root / "out" / "report.html")
+    assert before == {path: path.read_bytes() for path in before}
+
+
+# ---- misuse ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A notebook that was handed in, and files that are of no use."""
+    in_folder(
+        tmp_path, {"in/ada.ipynb": notebook(RIGHT), "empty/notes.csv": "", "file": "x", "no-roster.csv": "a,b\n1,2"}
+    )
+    in_folder(tmp_path, {"old/gradebook.db": b"SQLite format 3?", "open/secret": " \n", "broken.zip": b"PK\3\4"})
+    with sqlite3.connect(tmp_path / "gradebook.db") as other:
+        other.execute("CREATE TABLE grades (student)")
+    other.close()
+    return tmp_path
+
+
+MISUSE = {
+    "no such path": (["nothing"], "nothing: there is no such file or folder. Look at the spelling."),
+    "an empty folder": (["empty"], "must hold what students handed in; nothing was found. Give another path."),
+    "a broken archive": (["broken.zip"], "must be a folder, a .zip or an .ipynb file, and whole"),
+    "a lab that isn't there": (["in", "--lab", "lab2"], "lab: must be one of 00_warm_up, "),
+    "no such roster": (["in", "--roster", "nothing.csv"], "nothing.csv: must be a CSV file; got "),
+    "a roster without names": (["in", "--roster", "no-roster.csv"], "must have a column id, name or e-mail; got a, b."),
+    "no date": (
+        ["in", "--due", "tomorrow"],
+        "due: must be a date such as 2026-12-01 or 2026-12-01T23:59; got 'tomorrow'",
+    ),
+    "too much for lateness": (["in", "--late", "101"], "late: percent a day must be from 0 to 100; got 101.0."),
+    "too few days": (["in", "--refuse-after", "-1"], "late: days must be 0 or more; got -1."),
+    "no process": (["in", "--jobs", "0"], "--jobs: must be more than 0; got 0."),
+    "no time": (["in", "--cell-seconds", "0"], "--cell-seconds: must be more than 0; got 0.0."),
+    "no such secret": (["in", "--secret", "no/secret"], "no/secret: No such file or directory. Give another path."),
+    "a file for results": (["in", "--out", "file"], "file: File exists. Give another path."),
+    "the gradebook of others": (
+        ["in", "--out", "."],
+        "must be a gradebook of version 1; got some other program's file.",
+    ),
+    "no database": (["in", "--out", "old"], "gradebook.db: a gradebook must be an intact SQLite file"),
+    "an empty secret": (["in", "--out", "open"], "must hold a text that nobody guesses; it is empty."),
+}
+
+
+@pytest.mark.parametrize("kind", MISUSE)
+def test_misuse_is_one_line_that_says_what_to_do(course, monkeypatch, capsys, kind):
+    monkeypatch.chdir(course)
+    arguments, words = MISUSE[kind]
+    status = main(["grade", *arguments, *([] if "--out" in arguments else ["--out", "out"])])
+    said = capsys.readouterr()
+    assert (status, said.out) == (2, "")
+    assert words in said.err and said.err.count("\n") == 1
+
+
+def test_a_gradebook_in_use_is_misuse_in_one_line(course, monkeypatch, capsys):
+    monkeypatch.setitem(Gradebook.open.__func__.__kwdefaults__, "wait", 0.1)
+    (course / "out").mkdir()
+    with Gradebook.open(course / "out" / "gradebook.db"):
+        assert main(["grade", str(course / "in"), "--out", str(course / "out")]) == 2
+        assert main(["report", str(course / "out")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 and all("another one has it open. Wait until it is done" in line for line in said)
+
+
+def test_a_report_of_nothing_is_misuse(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("got nothing. Run `labkit grade` first.\n")
+
+
+# ---- findings --------------------------------------------------------------------------------------------------------
+
+FAILING = """
+from labkit.__main__ import main
+from labkit.grading import grader
+sit = grader.sit
+def fails(one):
+    if one.submission.student == "bob":
+        raise RuntimeError("no room left")
+    return sit(one)
+grader.sit = fails
+"""
+
+
+def test_a_failure_of_the_grader_is_a_finding_and_is_tried_again(tmp_path):
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT), "bob.ipynb": notebook(RIGHT)})
+    said = grade(tmp_path, status=1, begin=FAILING)
+    assert (said["ok"], said["system_errors"]) == (False, ["bob.ipynb"])
+    ada, bob = rows(tmp_path).values()
+    assert (ada["points"], bob["points"], bob["status"]) == ("2", "", "system_error")
+    assert "no room left" in bob["reason"] and "not the student's fault" in bob["reason"]
+    page = (tmp_path / "out" / "feedback" / "bob.html").read_text(encoding="utf-8")
+    assert "This is not your fault" in page and "no room left" not in page
+    again = grade(tmp_path)
+    assert (again["ok"], again["graded_now"], rows(tmp_path)["bob"]["points"]) == (True, 1, "2")
+
+
+# ---- who and when ----------------------------------------------------------------------------------------------------
+
+
+def test_ids_that_look_alike_are_two_students_and_noted(tmp_path):
+    handed_in(tmp_path, {"007.ipynb": notebook(RIGHT), "7.ipynb": notebook(WRONG), "eve.ipynb": notebook(RIGHT)})
+    in_folder(tmp_path, {"roster.csv": "id,name\n007,James\n7,Ann\n8,Max\n"})
+    said = grade(tmp_path, "--roster", tmp_path / "roster.csv")
+    assert (said["students"], said["unknown"]) == ({"graded": 3, "missing": 1}, ["eve"])
+    assert [note for note in said["notes"] if "'007' and '7' differ only in zeros" in note]
+    of = rows(tmp_path)
+    assert {student: (row["name"], row["points"], row["status"]) for student, row in of.items()} == {
+        "007": ("James", "2", "graded"),
+        "7": ("Ann", "0", "graded"),
+        "8": ("Max", "", "missing"),
+        "eve": ("", "2", "graded"),
+    }
+
+
+def test_lateness_costs_what_was_said_and_a_later_run_may_say_something_else(tmp_path):
+    handed_in(tmp_path, {})
+    for student, time in {
+        "ada": "2026-12-01 22:00:00",
+        "bob": "2026-12-02 01:00:00",
+        "cem": "2026-12-09 01:00:00",
+    }.items():
+        files = {"lab.ipynb": notebook(RIGHT), "timestamp.txt": f"{time} UTC\n"}
+        in_folder(tmp_path / "in" / "submitted" / student / LAB, files)
+    due = ("--due", "2026-12-01T23:59+00:00")
+    grade(tmp_path, *due, "--late", "10", "--refuse-after", "5")
+    assert [(row["late"], row["points"]) for row in rows(tmp_path).values()] == [
+        ("", "2"),
+        ("1 day", "1.8"),
+        ("8 days", "0"),
+    ]
+    assert "too late for points" in rows(tmp_path)["cem"]["reason"]
+    assert grade(tmp_path, *due)["graded_now"] == 0
+    assert [(row["late"], row["points"]) for row in rows(tmp_path).values()] == [
+        ("", "2"),
+        ("1 day", "2"),
+        ("8 days", "2"),
+    ]
+
+
+# ---- attempts --------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_attempt_counts_unless_the_last_is_asked_for(tmp_path):
+    handed_in(tmp_path, {"ada/lab (1).ipynb": notebook(RIGHT), "ada/lab (2).ipynb": notebook(WRONG)})
+    grade(tmp_path)
+    assert (rows(tmp_path)["ada"]["points"], rows(tmp_path)["ada"]["attempts"]) == ("2", "2")
+    grade(tmp_path, "--keep", "last")
+    assert (rows(tmp_path)["ada"]["points"], rows(tmp_path)["ada"]["file"]) == ("0", "ada/lab (2).ipynb")
+
+
+def test_only_a_changed_file_is_graded_again_and_the_better_attempt_stays(tmp_path):
+    handed_in(tmp_path, {"ada/lab.ipynb": notebook(WRONG), "bob/lab (1).ipynb": notebook(RIGHT)})
+    grade(tmp_path)
+    handed_in(tmp_path, {"ada/lab.ipynb": notebook(RIGHT), "bob/lab (2).ipynb": DAMAGED})
+    assert grade(tmp_path)["graded_now"] == 2
+    ada, bob = rows(tmp_path).values()
+    assert (ada["points"], ada["attempts"]) == ("2", "2")
+    assert (bob["points"], bob["status"], bob["attempts"]) == ("2", "graded", "2")
+    assert bob["reason"].startswith("The last attempt, bob/lab (2).ipynb, has no score: The file is damaged at line 1")
+    with Gradebook.open(tmp_path / "out" / "gradebook.db", create=False) as book:
+        assert [record.graded.points for record in book.history("ada")] == [0, 2]
+
+
+def test_of_a_file_that_was_replaced_the_later_run_has_the_last_attempt(tmp_path):
+    versions = [notebook(WRONG), *(notebook(RIGHT, f"# {n}") for n in range(5))]  # digests in any order
+    for version in versions:
+        handed_in(tmp_path, {"ada.ipynb": version})
+        grade(tmp_path, "--keep", "last")
+        assert rows(tmp_path)["ada"]["points"] == ("0" if version is versions[0] else "2")
+
+
+# ---- marks -----------------------------------------------------------------------------------------------------------
+
+
+def test_marks_given_by_hand_come_into_the_total(tmp_path, capsys):
+    answered = [cell("**A.** Why?", "markdown"), cell("Because.", "markdown", metadata={"tags": ["written"]})]
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT, *answered), "bob.ipynb": notebook(RIGHT)})
+    grade(tmp_path)
+    path = tmp_path / "out" / "written.csv"
+    asked = rows(tmp_path, "written.csv")["ada"]
+    assert (asked["question"], asked["answer"], asked["points"]) == ("A. Why?", "Because.", "")
+    path.write_text(f"key;points;max_points;comment\n{asked['key']};1,5;2;Say more.\n")
+    assert main(["report", str(tmp_path / "out")]) == 0
+    ada, bob = rows(tmp_path).values()
+    assert (ada["points"], ada["written"], bob["points"]) == ("3.5", "1.5", "2")
+    assert float(ada["max_points"]) == float(bob["max_points"])
+    page = (tmp_path / "out" / "feedback" / "ada.html").read_text(encoding="utf-8")
+    assert "A. Why?" in page and "1.5 of 2 points. Say more." in page
+    path.write_text(path.read_text(encoding="utf-8-sig").replace("1.5", "three"))
+    assert main(["report", str(tmp_path / "out")]) == 2
+    assert "written.csv, row 2 (ada): points must be a number from 0 up; got 'three'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["grade", "report"])
+def test_help_is_there_for_each_command(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"usage: labkit {command}" in capsys.readouterr().out
