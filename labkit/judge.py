@@ -188,7 +188,8 @@ def share_of_parts(tried) -> float:
 
 
 def remarks_on(tried) -> tuple[str, ...]:
-    found = [one.case.remark for one in tried if not one.good and is_remark(one)]
+    tried = list(tried)
+    found = [one.case.remark for one in tried if not one.good and is_remark(one) and not one.answer.error_type]
     found += [one.excused for one in tried if one.excused]
     found += ["changes_its_input" for one in tried if one.answer.altered]
     found += ["uses_half_precision" for one in tried if getattr(one.value, "dtype", None) == np.float16]

@@ -123,13 +123,13 @@ def rounded_on_the_way(exercise: Exercise, known: Mapping, quantity: str) -> lis
 
 
 def table_before(value: Any, right: np.ndarray) -> np.ndarray | None:
-    """The student's own table before this one, if it is there and whole."""
-    filled, open_places = close_open_cells(value)
+    """The student's own table before this one, as far as it is filled in; the right cells stand where it is open."""
+    filled, _ = close_open_cells(value)
     table = read(filled)
-    if open_places or not isinstance(table, np.ndarray):
+    if not isinstance(table, np.ndarray) or np.isnan(table := table.astype(float)).all():
         return None
-    table = fit(table.astype(float), right)
-    return table if table.shape == right.shape else None
+    table = fit(table, right)
+    return np.where(np.isnan(table), right, table) if table.shape == right.shape else None
 
 
 def close_open_cells(value: Any) -> tuple[Any, tuple[tuple[int, ...], ...]]:

@@ -39,6 +39,13 @@ MASKED_SOFTMAX = Exercise(
     points=4,
     cases=masked_cases,
 )
+
+
+def causal_cases(rng):
+    few = [Case(f"n = {n}", {"n": n}) for n in (4, 7, 1)]
+    return [*few, Case("a larger n", {"n": int(rng.integers(9, 20))})]  # which nobody can have written down
+
+
 CAUSAL_MASK = Exercise(
     name="causal_mask",
     labs=("02_causal_mask",),
@@ -46,13 +53,15 @@ CAUSAL_MASK = Exercise(
     answer="allowed",
     given=lambda args: {"mask": causal(args["n"])},
     points=2,
-    cases=lambda rng: [Case(f"n = {n}", {"n": n}) for n in (4, 7, 1)],
+    cases=causal_cases,
 )
 
 
 def padding_cases(rng):
     pairs = (([3, 1, 4], 5), ([2, 4, 1, 3], 4), ([2], 3), ([6, 2, 5], 6))
-    return [Case(f"lengths {lengths}, n_k = {n_k}", {"lengths": lengths, "n_k": n_k}) for lengths, n_k in pairs]
+    few = [Case(f"lengths {lengths}, n_k = {n_k}", {"lengths": lengths, "n_k": n_k}) for lengths, n_k in pairs]
+    more = [int(n) for n in rng.integers(1, 12, size=5)]
+    return [*few, Case("5 other lengths", {"lengths": more, "n_k": 12})]
 
 
 PADDING_MASK = Exercise(
