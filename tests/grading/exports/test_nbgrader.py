@@ -98,9 +98,7 @@ def test_the_folder_may_be_made_again_and_an_instructors_configuration_stays(exp
 
 def test_a_configuration_with_which_nbgrader_would_spoil_the_labs_is_refused(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
-    with pytest.raises(
-        nbgrader.ExportError, match=r'must say c.ClearSolutions.code_stub = .*; it was there before'):
-    ):
+    with pytest.raises(nbgrader.ExportError, match="must say c.ClearSolutions.code_stub = .*; it was there before"):
         nbgrader.export(tmp_path, ROOT)
     assert [path.name for path in tmp_path.iterdir()] == ["nbgrader_config.py"]
 
