@@ -3,8 +3,9 @@
 Rows ask, columns are asked. Weights are drawn in cividis from 0 to 1, scores on a scale of their own around 0.
 Small tables show their numbers, hidden cells are hatched, and weight on a hidden key is drawn loudly.
 
-A `Panel` is a table, checked. `_layout` turns panels into rectangles and texts; `_svg` and `_figure` only draw these.
-Nothing is loaded from anywhere, and matplotlib only for a figure.
+A `Panel` is a table, checked. `picture` turns panels into rectangles and texts; `svg` and `_figure` only draw these.
+The explorers make pictures of their own from the same marks. Nothing is loaded from anywhere, and matplotlib only for
+a figure.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ class Panel:
     def number(self, query: int, key: int) -> str:
         if self.open[query, key]:
             return "…"
-        return _number(self.values[query, key], exact=True, small=self.loud[query, key])
+        return number(self.values[query, key], exact=True, small=self.loud[query, key])
 
     def total(self, query: int) -> str:
-        return "…" if self.open[query].any() else _number(self.sums[query]) + (" ≠ 1" if self.off[query] else "")
+        return "…" if self.open[query].any() else number(self.sums[query]) + (" ≠ 1" if self.off[query] else "")
 
     @property
     def name(self) -> str:
@@ -97,7 +98,7 @@ class Panel:
     @property
     def faults(self) -> list[str]:
         """What must not be overlooked."""
-        leak, off = _number(self.values[self.loud].sum(), small=True), int(self.off.sum())
+        leak, off = number(self.values[self.loud].sum(), small=True), int(self.off.sum())
         lines = [f"Weight on hidden keys: {leak} in all."] if self.loud.any() else []
         return lines + (["1 row does not add to 1." if off == 1 else f"{off} rows do not add to 1."] if off else [])
 
@@ -117,12 +118,12 @@ def heatmap_svg(weights, mask=None, *, title="", queries=None, keys=None) -> str
 
 def panels(tables: Sequence[Panel], *, title=""):
     """Draw several tables side by side as a matplotlib figure."""
-    return _figure(_layout(tables, title))
+    return _figure(picture(tables, title))
 
 
 def panels_svg(tables: Sequence[Panel], *, title="") -> str:
     """Draw several tables side by side as SVG text, with a rectangle for each cell: 50 KB at T = 8, 2 MB at 100."""
-    return _svg(_layout(tables, title))
+    return svg(picture(tables, title))
 
 
 def describe(weights, mask=None, *, queries=None, keys=None) -> str:
@@ -162,10 +163,10 @@ def _read_names(names, count: int, what: str) -> list[str]:
     return names
 
 
-def _number(value: float, exact: bool = False, small: bool = False) -> str:
-    """Return at most seven characters: an `exact` 0 as 0, nearly 0 as 0.00, or if `small` as 3e−5."""
+def number(value: float, exact: bool = False, small: bool = False) -> str:
+    """Return at most eight characters: an `exact` 0 as 0, nearly 0 as 0.00, or if `small` as 3e−5."""
     size = abs(value)
-    if size < 1e5 and (size >= 1000 or (exact and size % 1 == 0)):
+    if size < 1e5 and (size >= 1e4 or (exact and size % 1 == 0)):
         text = f"{value:z.0f}"
     elif size >= 1e5 or (small and size < 0.005):
         text = re.sub(r"e(-?)\+?0*", r"e\1", f"{value:.0e}").replace("inf", "∞")
@@ -218,9 +219,13 @@ def _colours(panel: Panel) -> list[list[tuple[str, str]]]:
 
 # ---- from panels to marks --------------------------------------------------------------------------------------------
 
-# What there is to draw, in pixels. `y` of a text is its foot; without an ink it takes that of the page.
-Rect = namedtuple("Rect", "x y width height fill hatching outline thick", defaults=(None, None, 0))
+PAGE_INK = "currentColor"
+
+# What there is to draw, in pixels. `y` of a text is its foot. Panels are made of the first two kinds alone.
+Rect = namedtuple("Rect", "x y width height fill hatching outline thick opacity round", defaults=(None, None, 0, 1, 0))
 Text = namedtuple("Text", "x y text anchor size ink halo bold italic", defaults=("start", 12, None, None, False, False))
+Path = namedtuple("Path", "points ink thick fill opacity dash", defaults=(PAGE_INK, 1, "none", 1, ""))
+Group = namedtuple("Group", "x marks")  # moved to the right
 Picture = namedtuple("Picture", "width height marks name words")
 
 
@@ -237,7 +242,7 @@ class _Grid:
         self.beside = self.right + 8 + max(_room(panel.keys[-1]) - self.wide, 0) // 2
 
 
-def _layout(tables: Sequence[Panel], title: str) -> Picture:
+def picture(tables: Sequence[Panel], title: str = "") -> Picture:
     """Set the panels side by side."""
     marks, right, bottom = [Text(8, 22, title, size=15, bold=True)] if title else [], 0, 0
     for panel in tables:
@@ -297,7 +302,7 @@ def _labelled(count: int, room: float) -> range:
 
 def _scale(panel: Panel, grid: _Grid) -> Iterator[Rect | Text]:
     """Draw the bar that says which colour is which number."""
-    low, high = (_number(end * panel.limit, exact=True) for end in (-1 if panel.scores else 0, 1))
+    low, high = (number(end * panel.limit, exact=True) for end in (-1 if panel.scores else 0, 1))
     x, y, wide = grid.x + _room(low), grid.bottom + 12, 4
     for step, (fill, _) in enumerate(_palette(AROUND_ZERO if panel.scores else CIVIDIS)[::15]):
         yield Rect(x + step * wide, y, wide, 9, fill)
@@ -315,26 +320,36 @@ def _slanted(rect: Rect) -> list[tuple[float, float, float, float]]:
     return [(x + max(s - 1, 0) * w, y + min(s, 1) * h, x + min(s, 1) * w, y + max(s - 1, 0) * h) for s in shares]
 
 
-def _svg(picture: Picture) -> str:
+def svg(picture: Picture) -> str:
     """Return the picture without ids and style sheet, so that many can stand in one page."""
     width, height = picture.width, picture.height
-    # In JupyterLab its theme's colours, elsewhere the page's own: always a pair that can be read.
+    # In JupyterLab its theme's colours, elsewhere the page's own: always a pair that can be read. Where styles are
+    # stripped, as code-hosting pages do, black on white.
     style = "color:var(--jp-content-font-color1,CanvasText);color-scheme:light dark;max-width:100%;height:auto"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" aria-label="{escape(" ".join(picture.words))}" style="{style}" font-family="sans-serif" '
-        f'font-size="12"><title>{escape(picture.name)}</title><rect width="{width}" height="{height}" fill="#fff" '
-        f'style="fill:var(--jp-layout-color0,Canvas)"/>{"".join(map(_svg_mark, picture.marks))}</svg>'
+        f'role="img" aria-label="{escape(" ".join(picture.words))}" color="#000" style="{style}" '
+        f'font-family="sans-serif" font-size="12"><title>{escape(picture.name)}</title>'
+        f'<rect width="{width}" height="{height}" fill="#fff" style="fill:var(--jp-layout-color0,Canvas)"/>'
+        f"{''.join(map(_svg_mark, picture.marks))}</svg>"
     )
 
 
-def _svg_mark(mark: Rect | Text) -> str:
+def _svg_mark(mark: Rect | Text | Path | Group) -> str:
+    if isinstance(mark, Group):
+        return f'<g transform="translate({mark.x:g} 0)">{"".join(map(_svg_mark, mark.marks))}</g>'
+    if isinstance(mark, Path):
+        way = "M" + "L".join(f"{x:g} {y:g}" for x, y in mark.points) + ("Z" if mark.fill != "none" else "")
+        line = f'stroke="{mark.ink}" stroke-width="{mark.thick:g}" stroke-dasharray="{mark.dash}"'
+        return f'<path d="{way}" {line} fill="{mark.fill}" fill-opacity="{mark.opacity}"/>'
     if isinstance(mark, Text):
         looks = (' font-weight="bold"' if mark.bold else "") + (' font-style="italic"' if mark.italic else "")
         looks += f' stroke="{mark.halo}" stroke-width="4" paint-order="stroke"' if mark.halo else ""
         place = f'x="{mark.x:g}" y="{mark.y:g}" font-size="{mark.size:.3g}" text-anchor="{mark.anchor}"'
-        return f'<text {place} fill="{mark.ink or "currentColor"}"{looks}>{escape(mark.text)}</text>'
+        return f'<text {place} fill="{mark.ink or PAGE_INK}"{looks}>{escape(mark.text)}</text>'
     looks = f' stroke="{mark.outline}" stroke-width="{mark.thick:g}"' if mark.outline else ""
+    looks += f' fill-opacity="{mark.opacity}"' if mark.opacity < 1 else ""
+    looks += f' rx="{mark.round}"' if mark.round else ""
     place = f'x="{mark.x:g}" y="{mark.y:g}" width="{mark.width:g}" height="{mark.height:g}"'
     rect = f'<rect {place} fill="{mark.fill}"{looks}/>'
     if not mark.hatching:

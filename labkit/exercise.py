@@ -122,22 +122,18 @@ class Mistake:
     def __repr__(self) -> str:
         return f"<mistake {self.id}, step {self.step}, {len(self.ways)} ways>"
 
-    def also(self, makes: str = "", *, spoils: str = "", skips: str = "") -> Callable:
-        """Declare one more way of making the same mistake (the function's own name doesn't matter)."""
-
-        def record(function: Callable) -> "Mistake":
-            choices = {
-                p.name: p.default for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
-            }
-            way = Way(spoils or makes or PRODUCT_OF_STEP[self.step], function, bool(spoils), tuple(skips.split()))
-            for values in itertools.product(*choices.values()):
-                self.ways.append(replace(way, options=dict(zip(choices, values, strict=True))))
-            for name, choice in choices.items():
-                if isinstance(choice, AnyNumber):
-                    self.ways.append(replace(way, unknown=(name, choice)))
-            return self
-
-        return record
+    def also(self, function: Callable, makes: str = "", *, spoils: str = "", skips: str = "") -> "Mistake":
+        """Record one more way of making the same mistake (the function's own name doesn't matter)."""
+        choices = {
+            p.name: p.default for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
+        }
+        way = Way(spoils or makes or PRODUCT_OF_STEP[self.step], function, bool(spoils), tuple(skips.split()))
+        for values in itertools.product(*choices.values()):
+            self.ways.append(replace(way, options=dict(zip(choices, values, strict=True))))
+        for name, choice in choices.items():
+            if isinstance(choice, AnyNumber):
+                self.ways.append(replace(way, unknown=(name, choice)))
+        return self
 
 
 def mistake(step: str, makes: str = "", *, spoils: str = "", skips: str = "", **kind: Any) -> Callable:
@@ -151,7 +147,7 @@ def mistake(step: str, makes: str = "", *, spoils: str = "", skips: str = "", **
 
     def record(function: Callable) -> Mistake:
         declared = Mistake(function.__name__, step, " ".join((function.__doc__ or "").split()), **kind)
-        return declared.also(makes, spoils=spoils, skips=skips)(function)
+        return declared.also(function, makes, spoils=spoils, skips=skips)
 
     return record
 

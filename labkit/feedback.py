@@ -3,13 +3,14 @@
 import html
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .answer import number, where
-from .calculation import ORDER, SIZES
+from .calculation import ORDER, SIZES, look_up
 from .draw import heatmap_svg
 from .exercise import Mistake, Outcome
 from .exercises.guesses import Guess, fits
@@ -62,17 +63,12 @@ REMARKS = {
 }
 
 
+@np.errstate(all="ignore")  # a wrong answer may hold infinities and nan
 def outcome(verdict: Verdict) -> Outcome:
     """Put a verdict into words."""
-    with np.errstate(all="ignore"):  # a wrong answer may hold infinities and nan
-        return worded(verdict)
-
-
-def worded(verdict: Verdict) -> Outcome:
-    exercise = verdict.exercise
-    full = exercise.points * verdict.weight
+    full = verdict.exercise.points * verdict.weight
     plain = Outcome(
-        exercise=exercise.name,
+        exercise=verdict.exercise.name,
         status=verdict.status,
         points=round(full * verdict.share, 4),
         max_points=full,
@@ -81,12 +77,21 @@ def worded(verdict: Verdict) -> Outcome:
         message="\n".join(sentences(verdict)),
         hints=hints(verdict),
     )
-    return replace(plain, html=as_html(plain, picture(verdict)))
+    return with_html(plain, picture(verdict))
+
+
+def without_verdict(name: str, status: str, full: float, message: str) -> Outcome:
+    """An outcome that nothing was judged for, and that earns nothing."""
+    return with_html(Outcome(name, status, 0, full, message=message))
+
+
+def with_html(one: Outcome, drawn: str = "") -> Outcome:
+    return replace(one, html=as_html(one, drawn))
 
 
 def sentences(verdict: Verdict) -> list[str]:
     if verdict.status == "passed":
-        return [passed(verdict), *remark_sentences(verdict)]
+        return ["Right on every input that was tried." if verdict.tried else "Right.", *remark_sentences(verdict)]
     if verdict.status == "unattempted":
         return [unattempted(verdict)]
     if verdict.status == "timed_out":
@@ -98,12 +103,10 @@ def guessed(name: str, value: Any, guess: Guess, numbers: Mapping[str, Any]) -> 
     """What is said to a guess: nothing is at stake, and nothing is told before it was made."""
     right = guess.answer(numbers)
     if value is None or "Ellipsis" in repr(value):
-        status, message = "unattempted", "No guess yet: write one in place of the dots, and run this cell again."
-    else:
-        verdict = ", and so it is" if fits(value, right) else f"; it is {say(right)}"
-        status, message = "guessed", f"You guessed {say(value)}{verdict}.\n{guess.words}"
-    plain = Outcome(name, status, 0, 0, message=message)
-    return replace(plain, html=as_html(plain))
+        dots = "No guess yet: write one in place of the dots, and run this cell again."
+        return without_verdict(name, "unattempted", 0, dots)
+    verdict = ", and so it is" if fits(value, right) else f"; it is {say(right)}"
+    return without_verdict(name, "guessed", 0, f"You guessed {say(value)}{verdict}.\n{guess.words}")
 
 
 def say(value: Any) -> str:
@@ -111,10 +114,6 @@ def say(value: Any) -> str:
     if isinstance(value, list | tuple | set | np.ndarray):
         return ", ".join(map(say, value)) or "none"
     return number(value) if isinstance(value, int | float | np.number) else str(value)
-
-
-def passed(verdict: Verdict) -> str:
-    return "Right on every input that was tried." if verdict.tried else "Right."
 
 
 def unattempted(verdict: Verdict) -> str:
@@ -220,10 +219,8 @@ def tell(mistake: Mistake, fields: Mapping[str, Any]) -> str:
     """A mistake's own words, with the student's numbers; parts whose numbers aren't known are left out."""
     told = []
     for part in re.split(r"(?<=[.?]) ", mistake.sentence):
-        try:
+        with suppress(KeyError):
             told.append(part.format_map(fields))
-        except KeyError:
-            continue
     return " ".join(told)
 
 
@@ -231,16 +228,9 @@ def fields_of(verdict: Verdict) -> dict[str, Any]:
     """The numbers that a mistake's sentence may name, from the student's answer and the calculation behind it."""
     known = verdict.calculation
     fields: dict[str, Any] = {}
-    for name, size in SIZES.items():
-        if name in known:
-            fields[name] = known[name]
-        else:
-            try:
-                fields[name] = size(known)
-            except KeyError:
-                continue
-    if "n_heads" in known:
-        fields["n_heads"] = known["n_heads"]
+    for name in (*SIZES, "n_heads"):
+        with suppress(KeyError):
+            fields[name] = look_up(known, name)
     fields |= weight_fields(known) | answer_fields(verdict)
     return {name: number(value) if isinstance(value, float | np.floating) else value for name, value in fields.items()}
 
@@ -250,45 +240,36 @@ def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
     weights = known.get("weights")
     if weights is None or np.ndim(weights) == 0:
         return {}
-    weights = np.atleast_2d(np.asarray(weights, dtype=float))
-    rows = weights.reshape(-1, weights.shape[-1])
-    n_q = weights.shape[-2]
-    totals = np.nan_to_num(rows.sum(axis=-1), nan=1.0)
+    heads = np.array(weights, dtype=float, ndmin=3)
+    heads = heads.reshape(-1, *heads.shape[-2:])
+    totals = np.nan_to_num(heads.sum(axis=-1).ravel(), nan=1.0)
     row = int(np.argmax(np.abs(totals - 1)))
     fields = {
-        "n_q": n_q,
-        "n_k": weights.shape[-1],
-        "row": row % n_q + 1,
+        "n_q": heads.shape[-2],
+        "n_k": heads.shape[-1],
+        "row": row % heads.shape[-2] + 1,
         "row_total": totals[row],
         "column": 1,
-        "first_column_total": weights.reshape(-1, n_q, weights.shape[-1])[0][:, 0].sum(),
-        "top": np.nanmax(rows, initial=0.0),
-        "bottom": np.nanmin(rows, initial=1.0),
+        "first_column_total": heads[0, :, 0].sum(),
+        "top": np.nanmax(heads, initial=0.0),
+        "bottom": np.nanmin(heads, initial=1.0),
     }
-    return fields | leak_fields(known, weights)
+    return fields | leak_fields(heads, known.get("mask"))
 
 
-def leak_fields(known: Mapping[str, Any], weights: np.ndarray) -> dict[str, Any]:
-    mask = known.get("mask")
-    if mask is None or np.ndim(mask) < 2:
+def leak_fields(heads: np.ndarray, mask: Any) -> dict[str, Any]:
+    if mask is None or np.shape(mask) != heads.shape[1:]:
         return {}
-    hidden = np.broadcast_to(~np.asarray(mask), weights.shape) if weights.shape[-2:] == np.shape(mask) else None
-    if hidden is None or not hidden.any():
-        return {}
-    leaks = np.where(hidden, np.nan_to_num(np.abs(weights)), -1.0)
-    place = np.unravel_index(np.argmax(leaks), leaks.shape)
-    if not leaks[place] > 0:
-        return {}
-    return {"leak": leaks[place], "leak_query": int(place[-2]) + 1, "leak_key": int(place[-1]) + 1}
+    leaks = np.where(mask, 0.0, np.nan_to_num(np.abs(heads)))
+    _, query, key = np.unravel_index(np.argmax(leaks), leaks.shape)
+    return {"leak": leaks.max(), "leak_query": int(query) + 1, "leak_key": int(key) + 1} if leaks.any() else {}
 
 
 def answer_fields(verdict: Verdict) -> dict[str, Any]:
     """A number of the student's own and its place."""
-    value, places = verdict.value, verdict.wrong_places
-    if verdict.shown is not None:
-        shown = verdict.shown
-        value = shown.value
-        places = (shown.fault.place,) if shown.fault else ()
+    value, places, shown = verdict.value, verdict.wrong_places, verdict.shown
+    if shown is not None:
+        value, places = shown.value, (shown.fault.place,) if shown.fault else ()
     fields: dict[str, Any] = {}
     if isinstance(value, np.ndarray):
         bad = np.argwhere(~np.isfinite(value)) if value.dtype.kind == "f" else ()

@@ -14,7 +14,7 @@ from .asking import ask
 from .exercise import Exercise, Outcome
 from .exercises import EXERCISES, draw_numbers
 from .exercises.guesses import GUESSES
-from .feedback import as_html, as_table, guessed, outcome, progress_table
+from .feedback import as_table, guessed, outcome, progress_table, without_verdict
 from .judge import Verdict, judge_function, parts_of
 from .table import judge_table
 
@@ -65,13 +65,13 @@ class Note:
     """A few words, plain and as HTML."""
 
     text: str
-    html: str
+    html: str = ""
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return self.html
+        return self.html or f"<p>{html.escape(self.text)}</p>"
 
 
 def student(name: str) -> Student:
@@ -126,17 +126,21 @@ def check(
         raise RuntimeError(
             "check: it was called inside the function that it checks. Move the call out of the function."
         )
-    if answer is not None and not table:
-        return record(check_function(answer, find(exercise or name_of(answer)), part), part)
-    if answer is None and len(table) == 1 and exercise is None:
-        ((name, value),) = table.items()
-        if name in GUESSES:
-            return check_guess(name, value)
-        return record(check_table(find(name), value, part), part)
-    raise ValueError(
-        "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
-        f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
-    )
+    if len(table) + (answer is not None) != 1 or (table and exercise):
+        raise ValueError(
+            "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
+            f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
+        )
+    ((name, value),) = table.items() or [(exercise or name_of(answer), answer)]
+    if table and name in GUESSES:
+        return check_guess(name, value)
+    found = find(name)
+    return record(check_table(found, value) if table and found.is_table else check_function(found, value, part), part)
+
+
+def check_guess(name: str, value: Any) -> Outcome:
+    guess = GUESSES[name]
+    return guessed(name, value, guess, own_numbers(name) if callable(guess.right) else {})
 
 
 def name_of(answer: Any) -> str:
@@ -159,13 +163,14 @@ def find(name: str) -> Exercise:
     raise ValueError(f"check: the name must be that of an exercise; got {name!r}. {advice}")
 
 
-def check_function(function: Any, exercise: Exercise, part: str | None) -> Outcome:
+def check_function(exercise: Exercise, function: Any, part: str | None) -> Outcome:
     if exercise.is_table or not callable(function):
-        wanted = f"a table: check({exercise.name}=...)" if exercise.is_table else "a function"
+        wanted = f"a table: check({exercise.name}=...)" if exercise.is_table else f"a function: check({exercise.name})"
         raise ValueError(f"check: {exercise.name} is {wanted}; got {type(function).__name__}. Give what it asks for.")
     origin = (getattr(function, "__module__", "") or "").split(".")[0]
     if origin in READY_MADE:
-        return refused(exercise, f"This function comes ready-made from {origin}. Write one of your own and check that.")
+        ready_made = f"This function comes ready-made from {origin}. Write one of your own and check that."
+        return without_verdict(exercise.name, "failed", exercise.points, ready_made)
     if part is not None and part not in parts_of(exercise):
         parts = ", ".join(map(repr, parts_of(exercise)))
         raise ValueError(f"check: {exercise.name} has the parts {parts}; got part={part!r}. Use one of them.")
@@ -176,18 +181,7 @@ def check_function(function: Any, exercise: Exercise, part: str | None) -> Outco
         SESSION.asking = False
 
 
-def refused(exercise: Exercise, message: str) -> Outcome:
-    plain = Outcome(exercise.name, "failed", 0, exercise.points, message=message)
-    return replace(plain, html=as_html(plain))
-
-
-def check_table(exercise: Exercise, value: Any, part: str | None) -> Outcome:
-    if callable(value) and not exercise.is_table:
-        return check_function(value, exercise, part)
-    if not exercise.is_table:
-        raise ValueError(
-            f"check: {exercise.name} asks for a function; got {type(value).__name__}. Use check({exercise.name})."
-        )
+def check_table(exercise: Exercise, value: Any) -> Outcome:
     numbers = own_numbers(exercise.name) if exercise.own else {}
     keep(exercise.name, value)
     return judged(exercise, lambda: judge_kept_table(exercise, value, numbers))
@@ -197,11 +191,6 @@ def own_numbers(name: str) -> dict:
     if SESSION.student is None:
         raise ValueError(f"check: {name} is about your own numbers. Run me = student('your name') first.")
     return SESSION.student.numbers
-
-
-def check_guess(name: str, value: Any) -> Outcome:
-    guess = GUESSES[name]
-    return guessed(name, value, guess, own_numbers(name) if callable(guess.right) else {})
 
 
 def keep(name: str, table: Any) -> None:
@@ -236,8 +225,7 @@ def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:
         return outcome(judge())
     except Exception as error:
         message = f"The lab itself failed here ({type(error).__name__}), which is not your fault and costs nothing."
-        plain = Outcome(exercise.name, "system_error", 0, exercise.points, message=message)
-        return replace(plain, html=as_html(plain))
+        return without_verdict(exercise.name, "system_error", exercise.points, message)
 
 
 def record(one: Outcome, part: str | None) -> Outcome:
@@ -256,16 +244,12 @@ def hint(name: str | None = None) -> Note:
     name = find(name).name if name else SESSION.last
     one = SESSION.outcomes.get(name)
     if one is None:
-        return note("There is nothing to hint at yet: check an answer first.")
+        return Note("There is nothing to hint at yet: check an answer first.")
     if one.passed:
-        return note(f"{name} is right; there is nothing to hint at.")
+        return Note(f"{name} is right; there is nothing to hint at.")
     given = SESSION.hints_given.get(name, 0)
     SESSION.hints_given[name] = given + 1
-    return note(f"{name}: {one.hints[min(given, len(one.hints) - 1)]}" if one.hints else one.message)
-
-
-def note(text: str) -> Note:
-    return Note(text, f"<p>{html.escape(text)}</p>")
+    return Note(f"{name}: {one.hints[min(given, len(one.hints) - 1)]}" if one.hints else one.message)
 
 
 def progress() -> Note:
@@ -273,7 +257,7 @@ def progress() -> Note:
     begun = {labs[0] for labs in (EXERCISES[name].labs for name in SESSION.outcomes) if len(labs) == 1}
     shown = [e for e in EXERCISES.values() if e.name in SESSION.outcomes or begun & set(e.labs)]
     if not shown:
-        return note("Nothing has been checked yet.")
+        return Note("Nothing has been checked yet.")
     blank = Outcome("", "not checked", 0, 0)
     outcomes = [SESSION.outcomes.get(e.name, replace(blank, exercise=e.name, max_points=e.points)) for e in shown]
     return Note(*progress_table(outcomes))

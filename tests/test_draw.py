@@ -38,7 +38,7 @@ def parts(svg, tag, **attributes):
 
 
 def marks(*tables):
-    return draw._layout(tables, "").marks
+    return draw.picture(tables).marks
 
 
 def fills(*tables):
@@ -353,7 +353,7 @@ def test_a_single_open_cell_is_worded_as_one():
         (-0.25, {}, "−0.25"),
         (0.004, {"small": True}, "4e−3"),
         (12.0, {"exact": True}, "12"),
-        (1234.5, {}, "1234"),
+        (12345.6, {}, "12346"),
         (-1e9, {"exact": True}, "−1e9"),
         (2e-10, {"small": True}, "2e−10"),
         (np.inf, {}, "∞"),
@@ -362,7 +362,7 @@ def test_a_single_open_cell_is_worded_as_one():
     ],
 )
 def test_a_number_is_written_in_few_characters(value, options, text):
-    assert draw._number(value, **options) == text
+    assert draw.number(value, **options) == text
 
 
 # ---- what is taken and what is refused -------------------------------------------------------------------------------

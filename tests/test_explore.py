@@ -12,10 +12,12 @@ import pytest
 
 from labkit import attention as core
 from labkit import explore
+from labkit.draw import number, svg
 from labkit.explore import explorer as base
 from labkit.explore.blocks import numbers_of_ours
 from labkit.explore.mask import FILLS, K, Q
-from labkit.explore.svg import number, numbers, words_of
+from labkit.explore.picture import numbers
+from labkit.explore.sums import SCORES, VALUES
 
 EVERY = [getattr(explore, name) for name in explore.__all__]
 NAMED = pytest.mark.parametrize("make", EVERY, ids=explore.__all__)
@@ -26,6 +28,10 @@ def turn(explorer, **values):
     for name, value in values.items():
         explorer.controls[name].value = value
     return explorer
+
+
+def words_of(picture):
+    return " ".join(picture.words)
 
 
 def picture_words(explorer, start):
@@ -83,10 +89,10 @@ def test_the_same_call_says_and_draws_the_same(make):
 @NAMED
 def test_each_picture_has_a_sentence_and_nothing_from_elsewhere(make):
     for picture in make().shown.pictures:
-        root = ElementTree.fromstring(picture)
+        root = ElementTree.fromstring(svg(picture))
         assert (root.get("role"), len(root.get("aria-label")) > 15) == ("img", True)
         assert not {"script", "image", "use", "a"} & {element.tag.split("}")[1] for element in root.iter()}
-        assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+        assert "http" not in svg(picture).replace("http://www.w3.org/2000/svg", "")
 
 
 @NAMED
@@ -115,7 +121,7 @@ def test_every_value_of_every_control_can_be_shown(make):
 @pytest.mark.parametrize("nothing", [..., None, "", "...", True, [..., ...]])
 def test_an_explorer_stays_covered_until_something_is_predicted(make, nothing):
     explorer = make(predict=nothing)
-    assert explorer.shown == ([], [base.COVER], ())
+    assert explorer.shown == base.Shown(lines=[base.COVER])
     assert (explorer.prediction, list(explorer.children[0].children)) == (None, [])
     explorer.redraw()
     assert base.COVER in explorer.picture.value and "<svg" not in explorer.picture.value
@@ -144,7 +150,7 @@ def test_softmax_shows_the_weights_along_the_axis_that_is_chosen(axis, over, tem
     rows, columns = numbers(weights.sum(axis=1)), numbers(weights.sum(axis=0))
     assert f"Rows add to {rows}; columns to {columns}; all to {number(weights.sum())}." in explorer.shown.lines
     for total in [*weights.sum(axis=0), *weights.sum(axis=1)]:
-        assert f">{number(total)}<" in explorer.shown.pictures[1]
+        assert f">{number(total)}<" in svg(explorer.shown.pictures[1])
 
 
 def test_adding_to_a_row_changes_nothing_along_rows_and_much_along_columns():
@@ -318,7 +324,7 @@ def test_a_mistaken_function_shows_its_mistake(mistaken, said):
         own = mistaken(*args)
     assert np.allclose(rows_in(picture_words(explorer, "Weights")), own, atol=0.005, equal_nan=True)
     loud = np.where(args[2], 0, own) != 0
-    assert explorer.shown.pictures[-1].count('stroke="#dc0032"') == loud.sum()
+    assert svg(explorer.shown.pictures[-1]).count('stroke="#dc0032"') == loud.sum()
 
 
 def masked_softmax(scores, mask):
@@ -441,7 +447,7 @@ def test_heads_shows_each_heads_weights_and_what_becomes_of_the_token(n_heads, c
     assert f"output: their sum: {numbers(output[2])}." in words
     for r, block in enumerate(np.split((X @ W_Q)[2], n_heads)):
         assert f"X W_Q, head {r + 1}: {numbers(block)};" in words
-    assert explorer.shown.pictures[-1].count(f">head {n_heads}<") == 4
+    assert svg(explorer.shown.pictures[-1]).count(f">head {n_heads}<") == 4
 
 
 def test_heads_takes_the_students_matrices_and_says_what_does_not_fit():
@@ -512,6 +518,69 @@ def test_cost_counts_entries_and_bytes_and_marks_100_and_200(T, said):
 
 
 def test_the_squares_of_cost_are_drawn_to_scale():
-    root = ElementTree.fromstring(turn(explore.cost(), T=400).shown.pictures[0])
-    sides = sorted({float(e.get("width")) for e in root if e.tag.endswith("rect") and e.get("x") == "8.0"})
+    root = ElementTree.fromstring(svg(turn(explore.cost(), T=400).shown.pictures[0]))
+    sides = sorted({float(e.get("width")) for e in root if e.tag.endswith("rect") and e.get("x") == "8"})
     assert sides == [70, 140, 280]
+
+
+# ---- running: what it keeps is right at every moment, and what it says of a student's function, too ------------------
+
+
+def kept(explorer, name):
+    """The numbers of a row of the table of sums, from its words."""
+    said = words_of(explorer.shown.pictures[1]).split(f"{name}: ")[1].split(";")[0].rstrip(".")
+    return [float(cell.replace("−", "-").replace("∞", "inf")) for cell in said.split(", ")]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("read", [1, 2, 4, 8])
+def test_what_is_kept_is_counted_from_the_largest_score_and_gives_the_output_so_far(block, read):
+    explorer = turn(explore.running(), block=block, read=read)
+    end = min(block * read, 8)
+    powers = np.exp(SCORES[:end] - SCORES[:end].max())
+    assert np.allclose(
+        kept(explorer, "kept now"), [SCORES[:end].max(), powers.sum(), powers @ VALUES[:end]], atol=0.006
+    )
+    assert (
+        explorer.shown.lines[0] == f"{end} of 8 keys read. o / s = {number(core.softmax(SCORES[:end]) @ VALUES[:end])}."
+    )
+    assert explorer.shown.lines[1].endswith("the same.") and explorer.shown.loud == []
+
+
+def test_before_and_after_go_together_from_block_to_block():
+    one, next_one = (turn(explore.running(), block=2, read=read) for read in (2, 3))
+    assert kept(one, "kept now") == kept(next_one, "kept before")
+
+
+def test_before_anything_has_been_read_the_maximum_is_minus_infinity():
+    explorer = turn(explore.running(), read=0)
+    assert kept(explorer, "kept now") == [-np.inf, 0, 0]
+    assert "Nothing has been read" in explorer.shown.lines[0]
+
+
+def test_forgetting_to_rescale_is_said_and_draws_the_output_towards_early_values():
+    explorer = turn(explore.running(), read=4, forgets=True)
+    assert "not the same" in explorer.shown.loud[0]
+    powers = np.concatenate([np.exp(SCORES[i : i + 2] - SCORES[: i + 2].max()) for i in (0, 2, 4, 6)])
+    assert kept(explorer, "kept now")[1:] == pytest.approx([powers.sum(), powers @ VALUES], abs=0.006)
+    weights = powers / powers.sum()
+    assert (weights[:2] > core.softmax(SCORES)[:2]).all()
+    assert explorer.shown.lines[0].endswith(f"o / s = {number(weights @ VALUES)}.")
+
+
+def test_a_right_function_is_said_to_be_and_one_that_averages_blocks_is_not():
+    def averages(Q, K, V, block):
+        cuts = range(0, len(K), block)
+        return np.mean([core.attention(Q, K[i : i + block], V[i : i + block]) for i in cuts], axis=0)
+
+    right = turn(explore.running(lambda Q, K, V, block: core.attention(Q, K, V)), read=3)
+    assert right.shown.lines[1].endswith("the same.") and right.shown.loud == []
+    assert "not the same" in turn(explore.running(averages), read=3).shown.loud[0]
+
+
+def test_a_function_that_raises_or_is_not_written_is_answered_in_words():
+    def blocked_attention(Q, K, V, block):
+        raise NotImplementedError
+
+    assert "is not written yet" in explore.running(blocked_attention).shown.loud[0]
+    assert "TypeError" in explore.running(lambda Q: Q).shown.loud[0]

@@ -63,7 +63,7 @@ def sweep():
             (way,) = suspect.ways
             if way.options.get("fill") not in (None, -1, -7, -42, -100, -999, -1e4, -1e6):
                 continue  # a fill can be any number: these are enough
-            label = "-".join([exercise.name, suspect.ids[0], way.function.__name__, *map(str, way.options.values())])
+            label = "-".join([exercise.name, suspect.ids[0], str(suspect.rank), *map(str, way.options.values())])
             yield pytest.param(exercise, suspect, id=label)
 
 

@@ -1,9 +1,9 @@
 """Two sequences, the order of tokens, cost, and what weights do not say: tables and facts about fixed numbers."""
 
 from ..exercise import Exercise
-from .fixed_tables import fact, table
+from .fixed_tables import asked_in, fact, table
 
-LAB = ("04_beyond_one_sequence",)
+LAB = "04_beyond_one_sequence"
 
 # Value 3 lies halfway between the other two.
 HALFWAY = {"weights": [[0.3, 0.5, 0.2]], "V": [[0.0, 6.0], [8.0, 2.0], [4.0, 4.0]]}
@@ -24,10 +24,9 @@ ONE_SEQUENCE = "then one sequence would talk to itself. Which of the three has t
 SPLIT_PAIR = "a key and a value with the same number belong to one token. Do they here?"
 NAMES = "one of these two words is for outputs that go where their tokens go, the other for outputs that stay. Which?"
 
-BEFORE_CROSS_ATTENTION = (
-    fact(
-        "cross_sources",
-        LAB,
+BEFORE_CROSS_ATTENTION = asked_in(
+    LAB,
+    cross_sources=fact(
         [1, 2, 2],
         ([2, 1, 1], "here the patches would ask and the words be asked. Who wants to know something?"),
         ([1, 1, 1], ONE_SEQUENCE),
@@ -35,9 +34,7 @@ BEFORE_CROSS_ATTENTION = (
         ([1, 2, 1], SPLIT_PAIR),
         ([1, 1, 2], SPLIT_PAIR),
     ),
-    fact(
-        "cross_shapes",
-        LAB,
+    cross_shapes=fact(
         [[3, 4], [5, 4], [5, 2], [3, 5], [3, 2]],
         ([[5, 4], [3, 4], [3, 2], [5, 3], [5, 2]], "here the patches would ask. Whose rows are the queries?"),
         (
@@ -51,25 +48,20 @@ BEFORE_CROSS_ATTENTION = (
         ),
     ),
 )
-AFTER_CROSS_ATTENTION = (
-    fact(
-        "order_of_tokens",
-        LAB,
+AFTER_CROSS_ATTENTION = asked_in(
+    LAB,
+    order_of_tokens=fact(
         "equivariant",
         ("invariant", NAMES),
         ("neither", "which outputs did the explorer find changed without a mask?"),
     ),
-    fact("order_of_source", LAB, "invariant", ("equivariant", NAMES), ("neither", "does a sum care for the order?")),
-    fact(
-        "order_under_mask",
-        LAB,
+    order_of_source=fact("invariant", ("equivariant", NAMES), ("neither", "does a sum care for the order?")),
+    order_under_mask=fact(
         "neither",
         ("equivariant", "tick `causal` in the explorer and swap A and B. What becomes of B's output?"),
         ("invariant", "tick `causal` in the explorer and swap A and B. What becomes of B's output?"),
     ),
-    fact(
-        "score_entries",
-        LAB,
+    score_entries=fact(
         [10_000, 40_000],
         ([100, 200], "these are the rows. How many entries does each of them have?"),
         ([10_000, 20_000], "twice as many queries ask. And how many keys does each of them meet?"),
@@ -79,24 +71,20 @@ AFTER_CROSS_ATTENTION = (
         ),
         ([5_050, 20_100], "this is what a causal mask leaves. How many cells does the whole table have?"),
     ),
-    fact(
-        "cross_entries",
-        LAB,
+    cross_entries=fact(
         20_000,
         (90_000, "this is the table of one sequence of 300 tokens. Do the tokens of one sequence ask each other here?"),
         (300, "these are tokens. How many pairs of one who asks and one who is asked can be made?"),
         (40_000, "this is the table of 200 tokens among themselves. How many ask here?"),
     ),
-    table("halfway_output", LAB, "output", **HALFWAY),
-    Exercise("other_weights", LAB, (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=TOO_FAR),
-    fact(
-        "removal_outputs",
-        LAB,
+    halfway_output=table("output", **HALFWAY),
+    other_weights=Exercise("", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=TOO_FAR),
+    removal_outputs=fact(
         [[5], [44 / 7], [4]],
         ([[2], [4.4], [3.6]], "here the weights that are left add to 0.4, 0.7 and 0.9. What does a softmax see to?"),
         ([[8], [9.5], [3.5]], "these are plain means of the two values that are left. Do the two weigh the same?"),
         ([[5], [5], [5]], "this is the output with all three tokens. Which key is hidden in which row?"),
         ([[5], [4], [44 / 7]], "two rows have changed places. Which one is without token 2?"),
     ),
-    table("traced_shares", LAB, "output", **SECOND_LAYER),
+    traced_shares=table("output", **SECOND_LAYER),
 )

@@ -7,7 +7,7 @@ import numpy as np
 from ..calculation import run
 from ..exercise import Exercise
 from ..mistakes import MISTAKES
-from .fixed_tables import fact
+from .fixed_tables import asked_in, fact
 from .one_head import CHAIN, causal
 
 D_K = 4  # not divided, or divided by all of it, scores are twice or half of what they should be
@@ -80,10 +80,10 @@ CAUSAL = Round(
 BUGS = dict(enumerate([(one, one.choice(word)) for one in (TWO_SEQUENCES, CAUSAL) for word in one.asked], start=1))
 
 
-def exercise(n: int, one: Round, choice: Choice) -> Exercise:
+def exercise(one: Round, choice: Choice) -> Exercise:
     signs = [(other.word, f"if it were, {other.sign}") for other in one.choices if other is not choice]
     step = MISTAKES[choice.mistake].step if choice.mistake else "mask"
-    return replace(fact(f"bug_{n}", ("04_beyond_one_sequence",), choice.word, *signs), points=0.5, step=step)
+    return replace(fact(choice.word, *signs, step=step), points=0.5)
 
 
-EXERCISES = tuple(exercise(n, *pair) for n, pair in BUGS.items())
+EXERCISES = asked_in("04_beyond_one_sequence", **{f"bug_{n}": exercise(*pair) for n, pair in BUGS.items()})

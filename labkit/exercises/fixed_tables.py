@@ -1,11 +1,11 @@
 """Tables about fixed numbers: the worked examples and the practice questions of the notes."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..exercise import Exercise
 from .one_head import CHAIN, causal
-
-WARM_UP, CAUSAL, HEADS = ("00_warm_up",), ("02_causal_mask",), ("03_multi_head",)
 
 
 def steps_from(given, answer):
@@ -19,10 +19,10 @@ def known(given):
     return {"mask": None, **{name: value if name == "d_k" else np.asarray(value) for name, value in given.items()}}
 
 
-def table(name, labs, answer, before=(), slips=(), **given):
+def table(answer, before=(), slips=(), step="", **given):
     """An answer that the chain makes of what is given; ``slips`` are wrong ones that no step explains."""
     steps = steps_from(given, answer)
-    return Exercise(name, labs, steps, answer, lambda numbers: known(given), before=before, slips=slips)
+    return Exercise("", (), steps, answer, lambda numbers: known(given), before=before, slips=slips, step=step)
 
 
 def after(quantity, name):
@@ -30,9 +30,14 @@ def after(quantity, name):
     return ((quantity, name),)
 
 
-def fact(name, labs, value, *slips, step=""):
+def fact(value, *slips, step=""):
     """An answer that no chain makes: a size, a count, a word; with what is said of the commonest wrong ones."""
-    return Exercise(name, labs, (), "fact", lambda numbers: {"fact": value}, slips=slips, step=step)
+    return Exercise("", (), (), "fact", lambda numbers: {"fact": value}, slips=slips, step=step)
+
+
+def asked_in(lab, **exercises):
+    """Give the exercises of a lab their names."""
+    return tuple(replace(exercise, name=name, labs=(lab,)) for name, exercise in exercises.items())
 
 
 NOTES = {"raw_scores": [[2.0, 0.0], [0.0, 2.0]], "d_k": 2}
@@ -55,22 +60,21 @@ WELL_HIDDEN = (
 TWICE = "these scores have been scaled a second time. What does the question say of them?"
 SCALED_AGAIN = (([[0.71, -np.inf], [0, 0.71]], TWICE), ([[1, 0], [0.33, 0.67]], TWICE))
 
-TABLES = (
-    table("one_row_weights", WARM_UP, "weights", masked_scores=[2.0, 1.0, 0.0]),
-    table("notes_scores", WARM_UP, "scores", **NOTES),
-    table("notes_weights", WARM_UP, "weights", after("scores", "notes_scores"), **NOTES),
-    table("notes_output", WARM_UP, "output", after("weights", "notes_weights"), **NOTES, V=np.eye(2)),
-    table("notes_unscaled_row", WARM_UP, "weights", masked_scores=[2.0, 0.0]),
-    table("twin_scores", WARM_UP, "scores", **TWIN),
-    table("twin_weights", WARM_UP, "weights", after("scores", "twin_scores"), **TWIN),
-    table("twin_output", WARM_UP, "output", after("weights", "twin_weights"), **TWIN, V=TENS),
-    table("lesson_weights", WARM_UP, "weights", **LESSON),
-    table("lesson_output", WARM_UP, "output", after("weights", "lesson_weights"), **LESSON),
-    table("turned_query_output", WARM_UP, "output", slips=TURNED, **{**LESSON, "Q": [[0.0, 1.0]]}),
-    table("equal_keys_weights", WARM_UP, "weights", masked_scores=[1.0, 1.0, 0.0]),
-    fact(
-        "raw_score_spread",
-        WARM_UP,
+WARM_UP = asked_in(
+    "00_warm_up",
+    one_row_weights=table("weights", masked_scores=[2.0, 1.0, 0.0]),
+    notes_scores=table("scores", **NOTES),
+    notes_weights=table("weights", after("scores", "notes_scores"), **NOTES),
+    notes_output=table("output", after("weights", "notes_weights"), **NOTES, V=np.eye(2)),
+    notes_unscaled_row=table("weights", masked_scores=[2.0, 0.0]),
+    twin_scores=table("scores", **TWIN),
+    twin_weights=table("weights", after("scores", "twin_scores"), **TWIN),
+    twin_output=table("output", after("weights", "twin_weights"), **TWIN, V=TENS),
+    lesson_weights=table("weights", **LESSON),
+    lesson_output=table("output", after("weights", "lesson_weights"), **LESSON),
+    turned_query_output=table("output", slips=TURNED, **{**LESSON, "Q": [[0.0, 1.0]]}),
+    equal_keys_weights=table("weights", masked_scores=[1.0, 1.0, 0.0]),
+    raw_score_spread=fact(
         [2.0, 8.0, 32.0],
         (
             [4, 64, 1024],
@@ -79,9 +83,7 @@ TABLES = (
         ([1, 1, 1], "this is the spread of a single product. How many of them does a dot product add up?"),
         step="scale",
     ),
-    fact(
-        "scaled_score_spread",
-        WARM_UP,
+    scaled_score_spread=fact(
         [1.0, 1.0, 1.0],
         ([2, 8, 32], "this is the spread before the division. By what is each raw score divided?"),
         (
@@ -90,26 +92,20 @@ TABLES = (
         ),
         step="scale",
     ),
-    table("identity_weights", WARM_UP, "weights", slips=IDENTITY_SLIPS, **IDENTITY),
-    table("identity_output", WARM_UP, "output", after("weights", "identity_weights"), **IDENTITY),
-    table("row_0_2_weights", WARM_UP, "weights", masked_scores=[0.0, 2.0]),
-    table("scaled_row_0_2_weights", WARM_UP, "weights", raw_scores=[0.0, 2.0], d_k=2),
-    fact("larger_entry", WARM_UP, "lost", ("gained", "which of your rows has the larger second weight?"), step="scale"),
-    table("zero_fill_weights", CAUSAL, "weights", slips=WELL_HIDDEN, masked_scores=[1.0, 0.0]),
-    table("first_key_weights", CAUSAL, "weights", **FIRST_KEY),
-    table("first_key_output", CAUSAL, "output", after("weights", "first_key_weights"), **FIRST_KEY),
-    table("practice_masked_scores", CAUSAL, "masked_scores", slips=SCALED_AGAIN[:1], **PRACTICE),
-    table(
-        "practice_weights",
-        CAUSAL,
-        "weights",
-        after("masked_scores", "practice_masked_scores"),
-        slips=SCALED_AGAIN[1:],
-        **PRACTICE,
-    ),
-    fact(
-        "joined_mask",
-        CAUSAL,
+    identity_weights=table("weights", slips=IDENTITY_SLIPS, **IDENTITY),
+    identity_output=table("output", after("weights", "identity_weights"), **IDENTITY),
+    row_0_2_weights=table("weights", masked_scores=[0.0, 2.0]),
+    scaled_row_0_2_weights=table("weights", raw_scores=[0.0, 2.0], d_k=2),
+    larger_entry=fact("lost", ("gained", "which of your rows has the larger second weight?"), step="scale"),
+)
+CAUSAL = asked_in(
+    "02_causal_mask",
+    zero_fill_weights=table("weights", slips=WELL_HIDDEN, masked_scores=[1.0, 0.0]),
+    first_key_weights=table("weights", **FIRST_KEY),
+    first_key_output=table("output", after("weights", "first_key_weights"), **FIRST_KEY),
+    practice_masked_scores=table("masked_scores", slips=SCALED_AGAIN[:1], **PRACTICE),
+    practice_weights=table("weights", after("masked_scores", "practice_masked_scores"), SCALED_AGAIN[1:], **PRACTICE),
+    joined_mask=fact(
         EARLIER & REAL,
         (EARLIER, "this is the causal mask alone. Which of these keys are padding?"),
         (np.tile(REAL, (4, 1)), "this is the padding mask alone. Which of these keys lie in the future?"),
@@ -117,19 +113,18 @@ TABLES = (
         (EARLIER & REAL & REAL[:, None], "queries 3 and 4 have no key left. Does padding concern those who ask, too?"),
         step="mask",
     ),
-    fact(
-        "padded_loss",
-        CAUSAL,
+    padded_loss=fact(
         0.8,
         (2.4, "this is the mean over all four positions. What do the last two stand for?"),
         (0.4, "the sum is that of the real tokens. How many of them are there to share it?"),
         (1.6, "this is the sum over the real tokens. How many of them are there to share it?"),
         step="mask",
     ),
-    fact("output_width", HEADS, 4, (2, "that is what one head emits. What does the next layer expect?"), step="heads"),
-    fact(
-        "layer_parameters",
-        HEADS,
+)
+HEADS = asked_in(
+    "03_multi_head",
+    output_width=fact(4, (2, "that is what one head emits. What does the next layer expect?"), step="heads"),
+    layer_parameters=fact(
         64,
         (48, "this is three matrices. Which one comes after the heads have been joined?"),
         (32, "this is half of it. Are the projections of head 2 counted, too?"),
@@ -137,18 +132,14 @@ TABLES = (
         (112, "too much. Is a head's own projection as wide as the whole model?"),
         step="heads",
     ),
-    fact(
-        "three_heads_W_O_shape",
-        HEADS,
+    three_heads_W_O_shape=fact(
         [6, 5],
         ([5, 6], "rows and columns have changed places. Which side of the matrix do the joined heads meet?"),
         ([2, 5], "this would fit one head. How wide is a row once all three lie side by side?"),
         ([6, 6], "a row of this width comes in. How wide does the model want it to come out?"),
         step="heads",
     ),
-    fact(
-        "three_heads_W_O_parameters",
-        HEADS,
+    three_heads_W_O_parameters=fact(
         30,
         (11, "rows and columns were added up. How many numbers does a table of that shape hold?"),
         (10, "this would be enough for one head. How wide is a row once all three lie side by side?"),
@@ -156,3 +147,4 @@ TABLES = (
         step="heads",
     ),
 )
+TABLES = (*WARM_UP, *CAUSAL, *HEADS)

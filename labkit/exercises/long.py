@@ -1,59 +1,41 @@
 """Long sequences: a running softmax, by hand on one row and as blocked_attention; what it saves; causal alignments."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..exercise import Case, Exercise
-from .fixed_tables import fact, table
+from .fixed_tables import asked_in, fact, table
 from .one_head import CHAIN, tables
 
-LAB = ("05_long_sequences",)
+LAB = "05_long_sequences"
 ORDINARY, ENORMOUS = "ordinary scores", "enormous scores"
 
-# One query, three blocks of two keys each. Powers are counted from the block's own maximum.
-POWERS = ((8.0, 4.0), (16.0, 4.0), (4.0, 8.0))
-VALUES = ((4.0, 8.0), (6.0, 2.0), (10.0, 6.0))
+# One query, three blocks of two keys each.
+POWERS = np.array([[8.0, 4.0], [16.0, 4.0], [4.0, 8.0]])
+VALUES = np.array([[4.0, 8.0], [6.0, 2.0], [10.0, 6.0]])
 
 
-def counted(blocks, highest):
-    """Powers of these blocks (n,), counted from the highest, and a column of ones beside the values (n, 2).
+def counted(blocks):
+    """The largest score of some blocks, their powers counted from it (n,), and ones beside their values (n, 2).
 
-    Their product is what is kept: the sum of powers and the mixed sum of values.
+    The product of powers and ones beside values is what is kept: the sum of powers and the mixed sum of values.
     """
-    powers = np.ravel([POWERS[b] for b in blocks]) / highest
-    return powers, np.array([[1.0, value] for b in blocks for value in VALUES[b]])
+    powers, values = POWERS[blocks].ravel(), VALUES[blocks].ravel()
+    return np.log(powers.max()), powers / powers.max(), np.stack([np.ones_like(values), values], axis=1)
 
 
-def highest_of(blocks):
-    return max(max(POWERS[b]) for b in blocks)
-
-
-def kept(blocks):
-    """What is kept of some blocks: the largest score, the sum of powers, and the mixed sum of values."""
-    powers, ones_and_values = counted(blocks, highest_of(blocks))
-    return [np.log(highest_of(blocks)), *(powers @ ones_and_values)]
-
-
-def block_sums(name, *blocks, slips=()):
+def block_sums(*blocks, slips=()):
     """Sum of powers and mixed sum of values, when the last of these blocks has been read after the others."""
-    powers, ones_and_values = counted(blocks, highest_of(blocks))
-    summaries = [kept(part) for part in (blocks[:-1], blocks[-1:]) if part]
-    exercise = table(name, LAB, "output", weights=powers, V=ones_and_values, summaries=summaries)
-    return replace(exercise, step="softmax", slips=slips)
-
-
-def causal_keys(name, numbers, *slips):
-    """How many keys each query may use."""
-    return replace(fact(name, LAB, numbers, *slips), step="mask")
+    parts = [counted(list(part)) for part in (blocks[:-1], blocks[-1:]) if part]
+    summaries = [[largest, *(powers @ values)] for largest, powers, values in parts]
+    _, powers, values = counted(list(blocks))
+    return table("output", slips=slips, step="softmax", weights=powers, V=values, summaries=summaries)
 
 
 ALL_ALIKE = "the second number adds up the values as they are. How much does each of the two keys count?"
 
-BY_HAND = (
-    fact(
-        "table_megabytes",
-        LAB,
+BY_HAND = asked_in(
+    LAB,
+    table_megabytes=fact(
         400.0,
         (100, "this is how many millions of weights there are. How many bytes does each of them take?"),
         (800, "this would be with 8 bytes a number. How many are there in single precision?"),
@@ -63,24 +45,25 @@ BY_HAND = (
         (381.47, "this counts 1024 times 1024 bytes as one. How many millions of bytes are there?"),
         (200, "this is what a causal mask leaves. Is the table itself any smaller for it?"),
     ),
-    block_sums("first_block", 0, slips=(([1.5, 12], ALL_ALIKE),)),
-    block_sums("second_block", 1, slips=(([1.25, 8], ALL_ALIKE),)),
-    block_sums("two_blocks", 0, 1),
-    block_sums("three_blocks", 0, 1, 2),
-    replace(
-        table("three_blocks_output", LAB, "output", weights=counted((0, 1, 2), 44)[0], V=np.reshape(VALUES, (-1, 1))),
-        step="softmax",
+    first_block=block_sums(0, slips=(([1.5, 12], ALL_ALIKE),)),
+    second_block=block_sums(1, slips=(([1.25, 8], ALL_ALIKE),)),
+    two_blocks=block_sums(0, 1),
+    three_blocks=block_sums(0, 1, 2),
+    three_blocks_output=table(
+        "output",
         slips=(
             ([16], "this is the mixed sum as it stands. By how much do the powers in it exceed 1 in all?"),
             ([0.17], "here the two sums have changed places. Which of them is divided by the other?"),
             ([5.25], "this is what was the output after two blocks. What has become of the two sums since?"),
         ),
+        step="softmax",
+        weights=POWERS.ravel() / POWERS.sum(),
+        V=VALUES.reshape(-1, 1),
     ),
 )
-AFTER_THE_CODE = (
-    fact(
-        "block_megabytes",
-        LAB,
+AFTER_THE_CODE = asked_in(
+    LAB,
+    block_megabytes=fact(
         4.0,
         (0.04, "this is for 100 queries and 100 keys. How many queries meet the block?"),
         (1, "this is how many millions of scores there are. How many bytes does each of them take?"),
@@ -88,20 +71,20 @@ AFTER_THE_CODE = (
         (400, "this is the whole table. How many of its columns are there at a time?"),
         (4e6, "these are bytes. How many of them make a megabyte?"),
     ),
-    causal_keys(
-        "top_left_keys",
+    top_left_keys=fact(
         [1, 2, 3],
         ([3, 4, 5], "this is the other way. From where are queries and keys counted here?"),
         ([5, 5, 5], "this is without any mask. Up to which key may query 1 look?"),
         ([0, 1, 2], "this hides each query's own key. Was the diagonal of a causal mask allowed or not?"),
+        step="mask",
     ),
-    causal_keys(
-        "bottom_right_keys",
+    bottom_right_keys=fact(
         [3, 4, 5],
         ([1, 2, 3], "this is the other way. From where are queries and keys counted here?"),
         ([5, 4, 3], "the last query has come last. Does it know more than the others, or less?"),
         ([5, 5, 5], "this is without any mask. How many keys does the first of the three new tokens know of?"),
         ([2, 3, 4], "this hides each query's own key. Was the diagonal of a causal mask allowed or not?"),
+        step="mask",
     ),
 )
 
@@ -141,7 +124,7 @@ def enormous(label, scores):
 
 BLOCKED_ATTENTION = Exercise(
     name="blocked_attention",
-    labs=LAB,
+    labs=(LAB,),
     steps=CHAIN,
     answer="output",
     given=lambda args: {"mask": None, **args},

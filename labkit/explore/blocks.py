@@ -1,19 +1,36 @@
 """Several heads: which columns of the projections each owns, its weights, and where its output goes."""
 
+from functools import partial
+
 import numpy as np
 
 from .. import attention as core
-from ..draw import Panel, panels_svg
-from .explorer import Explorer, Shown, arity, asked, choice, slider, tick
-from .svg import cells, number, numbers, svg, text
+from ..draw import Panel, Picture, Text, number, picture
+from .explorer import Explorer, Shown, arity, choice, slider, tick
+from .picture import cells, numbers, titled
 
 TINTS = ("#4a7ebb", "#c2641a", "#4f9d4f", "#a05aa5")  # the heads are labelled, too
 MOST_TOKENS, MOST_COLUMNS = 8, 16
 NAMES = ("X", "W_Q", "W_K", "W_V", "W_O")
 
 
-def explorer(matrices, n_heads, fn, predict):
-    matrices = numbers_of_ours() if matrices[0] is None else read(matrices)
+def heads(X=None, W_Q=None, W_K=None, W_V=None, W_O=None, n_heads=2, *, fn=None, predict=False):
+    """Follow a token through several heads: columns of the projections, weights, heads joined, W_O.
+
+    Controls: "token"; "heads" (how many); "causal".
+
+    Parameters
+    ----------
+    X, W_Q, W_K, W_V, W_O : arrays, optional
+        As for `multi_head_attention`, with up to 8 tokens and 16 columns; small numbers of ours if X is not given.
+    n_heads : int
+        Up to 4.
+    fn : callable, optional
+        Your split_heads(Y, n_heads), which then does the cutting, or
+        multi_head_attention(X, W_Q, W_K, W_V, W_O, n_heads, mask), whose output stands below the right one.
+        Told by whether it takes 2 arguments; without "causal" there is no mask among them.
+    """
+    matrices = numbers_of_ours() if X is None else read([X, W_Q, W_K, W_V, W_O])
     widths = [W.shape[1] for W in matrices[1:4]]
     counts = [n for n in range(1, len(TINTS) + 1) if not any(width % n for width in widths)]
     if n_heads not in counts:
@@ -25,7 +42,7 @@ def explorer(matrices, n_heads, fn, predict):
         "n_heads": choice("heads", n_heads, counts),
         "causal": tick("causal"),
     }
-    return Explorer(controls, lambda token, n_heads, causal: look(fn, matrices, token - 1, n_heads, causal), predict)
+    return Explorer(controls, partial(show, fn=fn, matrices=matrices), predict)
 
 
 def numbers_of_ours():
@@ -43,43 +60,44 @@ def read(matrices):
     return matrices
 
 
-def look(fn, matrices, token, n_heads, causal) -> Shown:
+def show(shown: Shown, fn, matrices, token, n_heads, causal):
     X, W_Q, W_K, W_V, W_O = matrices
-    masks = {"mask": core.causal_mask(len(X))} if causal else {}
+    token, masks = token - 1, {"mask": core.causal_mask(len(X))} if causal else {}
     projected = {"X W_Q": X @ W_Q, "X W_K": X @ W_K, "X W_V": X @ W_V}
     splits = fn is not None and arity(fn) == 2
-    parts, complaints = cut(fn if splits else None, list(projected.values()), n_heads)
+    parts = cut(shown, fn if splits else None, projected.values(), n_heads)
     if parts is None:
-        return Shown([row_picture(token, n_heads, projected, [])], [], complaints)
+        shown.pictures.append(row_picture(token, n_heads, projected, []))
+        return
     heads, weights = core.attention(*parts, **masks, return_weights=True)
     merged = core.merge_heads(heads)
-    blocks = zip(np.split(merged, n_heads, axis=1), np.split(W_O, n_heads), strict=True)
-    ends = [*(block @ rows for block, rows in blocks), merged @ W_O]
+    shares = zip(np.split(merged, n_heads, axis=1), np.split(W_O, n_heads), strict=True)
+    ends = [*(block @ rows for block, rows in shares), merged @ W_O]
     if fn is not None and not splits:
         args = {**dict(zip(NAMES, matrices, strict=True)), "n_heads": n_heads, **masks}
-        own, complaints = asked(fn, args, ends[-1].shape)
+        own = shown.ask(fn, args, ends[-1].shape)
+        shown.loud += [] if own is None else compare(own, ends[-1])
         ends += [] if own is None else [own]
-        complaints += [] if own is None else compare(own, ends[-2])
-    pictures = weight_pictures(weights, token, masks.get("mask"))
-    pictures.append(row_picture(token, n_heads, {**projected, "heads joined": merged}, ends))
+    shown.pictures += weight_pictures(weights, token, masks.get("mask"))
+    shown.pictures.append(row_picture(token, n_heads, {**projected, "heads joined": merged}, ends))
     most = [f"head {r} to token {row.argmax() + 1} ({number(row.max())})" for r, row in enumerate(weights[:, token], 1)]
-    return Shown(pictures, [f"Token {token + 1} gives most weight, in {'; in '.join(most)}."], complaints)
+    shown.lines.append(f"Token {token + 1} gives most weight, in {'; in '.join(most)}.")
 
 
-def cut(split, projected, n_heads):
-    """Return Q, K and V cut into heads, each (n_heads, T, w), or None, and what to say about a student's split."""
+def cut(shown: Shown, split, projected, n_heads):
+    """Return Q, K and V cut into heads, each (n_heads, T, w), or None where a student's split gives none."""
+    right = [core.split_heads(Y, n_heads) for Y in projected]
     if split is None:
-        return [core.split_heads(Y, n_heads) for Y in projected], []
-    parts = []
-    for Y in projected:
-        part, complaints = asked(split, {"Y": Y, "n_heads": n_heads}, (n_heads, len(Y), Y.shape[1] // n_heads))
-        if part is None:
-            return None, complaints
-        parts.append(part)
-    for r, t, _ in np.argwhere(part != core.split_heads(Y, n_heads))[:1]:
-        held = f"Head {r + 1} of your split holds {numbers(part[r, t])} for token {t + 1} of X W_V"
-        complaints.append(f"{held}: these are not its columns.")
-    return parts, complaints
+        return right
+    asked = Shown()
+    own = [asked.ask(split, {"Y": Y, "n_heads": n_heads}, part.shape) for Y, part in zip(projected, right, strict=True)]
+    shown.loud += asked.loud[-1:]  # the same goes wrong in all three
+    if any(part is None for part in own):
+        return None
+    for r, t, _ in np.argwhere(own[-1] != right[-1])[:1]:
+        held = f"Head {r + 1} of your split holds {numbers(own[-1][r, t])} for token {t + 1} of X W_V"
+        shown.loud.append(f"{held}: these are not its columns.")
+    return own
 
 
 def compare(own, right):
@@ -93,24 +111,23 @@ def compare(own, right):
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 
-def weight_pictures(weights, token, mask):
+def weight_pictures(weights, token, mask) -> list[Picture]:
     names = [f"→ {n + 1}" if n == token else str(n + 1) for n in range(weights.shape[1])]
     keys = range(1, weights.shape[2] + 1)
-    return [panels_svg([Panel(w, mask, f"Head {r}", queries=names, keys=keys)]) for r, w in enumerate(weights, 1)]
+    return [picture([Panel(w, mask, f"Head {r}", queries=names, keys=keys)]) for r, w in enumerate(weights, 1)]
 
 
-def row_picture(token, n_heads, tables, ends):
+def row_picture(token, n_heads, tables, ends) -> Picture:
     """Draw the token's row of each table, cut into heads, and below what W_O makes of each head's block."""
     left, y, wide = 150, 62, 50
-    marks = [text(8, 20, f"Token {token + 1}, from the projections to the output", size=14, bold=True)]
-    said = []
+    marks, said = [], []
     for name, table in tables.items():
         width = table.shape[1] // n_heads
-        for r in range(n_heads):
-            marks.append(text(left + r * width * wide + 2, y - 5, f"head {r + 1}", bold=True))
+        for r, block in enumerate(np.split(table[token], n_heads)):
+            marks.append(Text(left + r * width * wide + 2, y - 5, f"head {r + 1}", bold=True))
+            said.append(f"{name}, head {r + 1}: {numbers(block)}")
         tints = [TINTS[c // width] for c in range(table.shape[1])]
         marks += cells(left, y, table[token : token + 1], rows=[name], wide=wide, tints=tints)
-        said += [f"{name}, head {r + 1}: {numbers(b)}" for r, b in enumerate(np.split(table[token], n_heads))]
         y += 50
     names = [*(f"head {r + 1} · its rows of W_O" for r in range(n_heads)), "output: their sum", "your output"]
     for n, (name, end) in enumerate(zip(names, ends, strict=False)):
@@ -119,4 +136,5 @@ def row_picture(token, n_heads, tables, ends):
         said.append(f"{name}: {numbers(end[token])}")
         y += 30
     columns = max(table.shape[1] for table in [*tables.values(), *ends])
-    return svg(marks, left + columns * wide + 10, y, f"Token {token + 1}. {'; '.join(said)}.")
+    title, words = f"Token {token + 1}, from the projections to the output", f"Token {token + 1}. {'; '.join(said)}."
+    return titled(title, left + columns * wide + 10, y, marks, words)

@@ -1,28 +1,54 @@
 """What all explorers share: controls over pictures that are redrawn in place, and a picture for where widgets fail."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from ipywidgets import HTML, Checkbox, FloatSlider, HBox, IntSlider, Layout, SelectionSlider, ToggleButtons, VBox
 
 from ..answer import Fault, read, without_leading_ones
 from ..asking import ask
-from .svg import LOUD, side_by_side, size_of, words_of
+from ..draw import LOUD, Picture, svg
+from .picture import side_by_side
 
 SECONDS = 2  # for a student's function under a slider
 COVER = "Covered until you predict: write what you expect after predict= in this cell, and run it again."
 
 
-class Shown(NamedTuple):
-    """Pictures as SVG text, what to notice in them, and what must not be overlooked."""
+@dataclass
+class Shown:
+    """Pictures, what to notice in them, and what must not be overlooked."""
 
-    pictures: list[str]
-    lines: list[str]
-    loud: Sequence[str] = ()
+    pictures: list[Picture] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    loud: list[str] = field(default_factory=list)
+
+    def ask(self, fn: Callable, args: Mapping[str, Any], shape: tuple[int, ...]) -> np.ndarray | None:
+        """Return what a student's function gives if that has the right shape, else None and say what is wrong."""
+        name = getattr(fn, "__name__", "your function")
+        answer = ask(fn, args, SECONDS)
+        value = read(answer.value)
+        if answer.unattempted:
+            said = "is not written yet: write it, and run this cell again."
+        elif answer.timed_out:
+            said = f"was stopped after {SECONDS} seconds. Is there a loop that never ends?"
+        elif answer.error_type:
+            where = f" Your line: {answer.line}" if answer.line else ""
+            shapes = f" Here: {answer.shapes}." if answer.shapes else ""
+            said = f"stopped with {answer.error_type}: {answer.error}.{where}{shapes}"
+        elif isinstance(value, Fault):
+            said = f"{value.text}."
+        elif (value := without_leading_ones(value, shape)).shape != shape:
+            said = f"gave back shape {value.shape}, where {shape} is needed."
+        else:
+            self.loud += [f"{name} altered {', '.join(answer.altered)} in place."] if answer.altered else []
+            return value.astype(float)
+        self.loud.append(f"{name} {said}")
+        return None
 
 
 class Explorer(VBox):
@@ -33,12 +59,12 @@ class Explorer(VBox):
     controls : dict of widgets
         By the names of `show`'s arguments.
     show : callable
-        Gives a `Shown`.
+        Gets an empty `Shown` first, and fills it.
     predict : object
         False, or what the student predicts: nothing is shown as long as that is empty or `...`.
     """
 
-    def __init__(self, controls: Mapping[str, Any], show: Callable[..., Shown], predict: Any = False):
+    def __init__(self, controls: Mapping[str, Any], show: Callable[..., None], predict: Any = False):
         self.controls, self.show = controls, show
         self.covered = predict is not False and is_empty(predict)
         self.prediction = None if predict is False or self.covered else predict
@@ -50,25 +76,24 @@ class Explorer(VBox):
         self.redraw()
 
     def redraw(self, change=None):
-        if self.covered:
-            self.shown = Shown([], [COVER])
-        else:
-            self.shown = self.show(**{name: control.value for name, control in self.controls.items()})
+        self.shown = Shown(lines=[COVER] if self.covered else [])
         if self.prediction is not None:
-            self.shown.lines.insert(0, f"You predicted: {self.prediction}")
+            self.shown.lines.append(f"You predicted: {self.prediction}")
+        if not self.covered:
+            self.show(self.shown, **{name: control.value for name, control in self.controls.items()})
         self.picture.value = as_html(self.shown)
 
     @property
     def words(self) -> str:
         """All that is shown, in words, with a line for each row of a table."""
-        tables = "\n".join(map(words_of, self.shown.pictures)).replace(" Query ", "\n  Query ")
-        said = [*self.shown.lines, *self.shown.loud, *tables.split("\n")]
+        tables = "\n".join(" ".join(picture.words) for picture in self.shown.pictures)
+        said = [*self.shown.lines, *self.shown.loud, *tables.replace(" Query ", "\n  Query ").split("\n")]
         return "\n".join(fill(line, 100, subsequent_indent="    ") for line in said if line)
 
     def _repr_mimebundle_(self, **kwargs):
         """Return the widget, and for where it cannot show, the picture as it is now and the words."""
-        twin = {"image/svg+xml": side_by_side(self.shown.pictures, [*self.shown.lines, *self.shown.loud])}
-        return super()._repr_mimebundle_(**kwargs) | twin | {"text/plain": self.words}
+        twin = svg(side_by_side(self.shown.pictures, [*self.shown.lines, *self.shown.loud]))
+        return super()._repr_mimebundle_(**kwargs) | {"image/svg+xml": twin, "text/plain": self.words}
 
 
 def is_empty(predict: Any) -> bool:
@@ -86,10 +111,10 @@ def as_html(shown: Shown) -> str:
     return f'<div style="{style}">{pictures}{lines}{loud}</div>'
 
 
-def shrinking(picture: str) -> str:
+def shrinking(picture: Picture) -> str:
     """Let a picture become a third smaller before the next one has to go below it."""
-    width, _ = size_of(picture)
-    return f'<div style="flex:1 1 {0.67 * width:.0f}px;max-width:{width}px">{picture}</div>'
+    width = picture.width
+    return f'<div style="flex:1 1 {0.67 * width:.0f}px;max-width:{width}px">{svg(picture)}</div>'
 
 
 # ---- controls that the keyboard can work in JupyterLab, which takes the arrow keys from lists and radio buttons ------
@@ -117,30 +142,6 @@ def tick(name: str, value=False):
 def _looks(name: str, width="max-content", **style) -> dict:
     layout = Layout(width=width, margin="2px 16px 2px 2px")
     return {"description": name, "tooltip": name, "style": {"description_width": "initial", **style}, "layout": layout}
-
-
-# ---- a student's own function ----------------------------------------------------------------------------------------
-
-
-def asked(fn: Callable, args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[np.ndarray | None, list[str]]:
-    """Return what a function gives if that has the right shape, else None, and what to say about it."""
-    name = getattr(fn, "__name__", "your function")
-    answer = ask(fn, args, SECONDS)
-    if answer.unattempted:
-        return None, [f"{name} is not written yet: write it, and run this cell again."]
-    if answer.timed_out:
-        return None, [f"{name} was stopped after {SECONDS} seconds. Is there a loop that never ends?"]
-    if answer.error_type:
-        where = f" Your line: {answer.line}" if answer.line else ""
-        shapes = f" Here: {answer.shapes}." if answer.shapes else ""
-        return None, [f"{name} stopped with {answer.error_type}: {answer.error}.{where}{shapes}"]
-    value = read(answer.value)
-    if isinstance(value, Fault):
-        return None, [f"{name} {value.text}."]
-    value = without_leading_ones(value, shape).astype(float)
-    if value.shape != shape:
-        return None, [f"{name} gave back shape {value.shape}, where {shape} is needed."]
-    return value, [f"{name} altered {', '.join(answer.altered)} in place."] if answer.altered else []
 
 
 def arity(fn: Callable) -> int:

@@ -1,13 +1,14 @@
 """What a mask hides, with what fill, and who gets the weight: raw scores, masked scores, weights."""
 
+from functools import partial
+
 import numpy as np
 from ipywidgets import GridBox, Layout
 from traitlets import Tuple
 
 from .. import attention as core
-from ..draw import Panel, panels_svg
-from .explorer import Explorer, Shown, arity, asked, choice, slider, tick
-from .svg import number
+from ..draw import Panel, number, picture
+from .explorer import Explorer, Shown, arity, choice, slider, tick
 
 # Eight tokens, d_k = 4. Some queries have only low scores before them: there a fill of 0 or −1 leaks much.
 Q = "0 0 2 2; 2 -1 2 0; -1 -1 1 1; -1 2 0 -2; -1 -2 -1 -1; -2 -2 -2 2; 2 0 2 0; 1 2 1 2"
@@ -47,7 +48,18 @@ class Grid(GridBox):
         self.value = tuple(tuple(self.ticks[q, k].value for k in range(T)) for q in range(T))
 
 
-def explorer(fn, predict):
+def masking(fn=None, *, predict=False):
+    """Hide keys: raw scores, masked scores and weights side by side, and the weight that hidden keys still get.
+
+    Controls: "T" (4 to 8); "mask": causal, padding, first key only, paint; "fill": 0, −1, −10⁹, −∞ (without `fn`).
+    When painting: a tick "2 sees 3" for query 2 and key 3, and so on.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        Your masked_softmax(scores, mask), attention_weights(Q, K, mask) or attention(Q, K, V, mask): told by this name,
+        else by whether it takes 2, 3 or more arguments. V is the identity, so that an output is a row of weights.
+    """
     controls = {"T": slider("T", 4, 4, len(Q)), "mask": choice("mask", "causal", [*MASKS, "paint"])}
     if fn is None:
         controls["fill"] = choice("fill", "−∞", list(FILLS))
@@ -59,51 +71,43 @@ def explorer(fn, predict):
         else:
             grid.layout.display = "none"
 
-    def show(T, mask, painted, fill="−∞"):
-        allowed = np.array(painted) if mask == "paint" else MASKS[mask](T)
-        said = f"Mask: {mask}." + (f" Fill: {fill}." if fn is None else "")
-        return look(fn, Q[:T], K[:T], allowed, FILLS[fill], said)
-
     for name in ("T", "mask"):
         controls[name].observe(paint, "value")  # before the picture is redrawn
-    return Explorer(controls, show, predict)
+    return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def look(fn, Q, K, allowed, fill, said) -> Shown:
-    """Draw the three tables, each (T, T), or two where there are no weights."""
-    masked = np.where(allowed, core.attention_scores(Q, K), fill)
-    tables = [Panel(Q @ K.T, title="Raw scores QKᵀ", scores=True)]
-    tables.append(Panel(masked, allowed, "Masked scores, after ÷ √d_k", scores=True))
-    lines = [said, *(f"Query {q} may see no key: an error in this course." for q in 1 + empty_rows(allowed))]
-    weights, loud = weights_of(fn, Q, K, masked, allowed)
-    if weights is not None:
-        tables.append(Panel(weights, allowed, "Weights"))
-        faults = [*leaks(weights, allowed), *not_one(weights)] or astray(weights, masked)
-        loud += faults
-        lines += [] if faults else ["No weight on hidden keys; every row adds to 1."]
-    return Shown([panels_svg([table]) for table in tables], lines, loud)
+def show(shown: Shown, fn, T, mask, painted, fill="−∞"):
+    allowed = np.array(painted) if mask == "paint" else MASKS[mask](T)
+    scores = core.attention_scores(Q[:T], K[:T])
+    masked = np.where(allowed, scores, FILLS[fill])
+    shown.pictures.append(picture([Panel(Q[:T] @ K[:T].T, title="Raw scores QKᵀ", scores=True)]))
+    shown.pictures.append(picture([Panel(masked, allowed, "Masked scores, after ÷ √d_k", scores=True)]))
+    shown.lines.append(f"Mask: {mask}." + (f" Fill: {fill}." if fn is None else ""))
+    empty = 1 + np.flatnonzero(~allowed.any(axis=1))
+    shown.lines += [f"Query {q} may see no key: an error in this course." for q in empty]
+    weights = our_weights(shown, masked) if fn is None else shown.ask(fn, arguments(fn, scores, allowed), (T, T))
+    if weights is None:
+        return
+    shown.pictures.append(picture([Panel(weights, allowed, "Weights")]))
+    faults = [*leaks(weights, allowed), *not_one(weights)] or astray(weights, masked)
+    shown.loud += faults
+    shown.lines += [] if faults else ["No weight on hidden keys; every row adds to 1."]
 
 
-def empty_rows(allowed):
-    return np.flatnonzero(~allowed.any(axis=1))
-
-
-def weights_of(fn, Q, K, masked, allowed):
-    """Return the weights (T, T), or None, and what to say about it."""
-    if fn is not None:
-        return asked(fn, arguments(fn, Q, K, allowed), allowed.shape)
+def our_weights(shown: Shown, masked):
     try:
-        return core.softmax(masked), []
+        return core.softmax(masked)
     except ValueError as error:
-        return None, [str(error)]
+        shown.loud.append(str(error))
+        return None
 
 
-def arguments(fn, Q, K, mask) -> dict:
+def arguments(fn, scores, mask) -> dict:
     """Return what a student's function is to be given, by its name or by how much it takes."""
-    count = ARGUMENTS.get(getattr(fn, "__name__", ""), arity(fn))
+    T, count = len(scores), ARGUMENTS.get(getattr(fn, "__name__", ""), arity(fn))
     if count <= 2:
-        return {"scores": core.attention_scores(Q, K), "mask": mask}
-    return {"Q": Q, "K": K, **({"V": np.eye(len(K))} if count > 3 else {}), "mask": mask}
+        return {"scores": scores, "mask": mask}
+    return {"Q": Q[:T], "K": K[:T], **({"V": np.eye(T)} if count > 3 else {}), "mask": mask}
 
 
 def leaks(weights, allowed) -> list[str]:

@@ -1,10 +1,13 @@
 """A query turned in the plane, and the output as a point among the values."""
 
+from functools import partial
+
 import numpy as np
 
 from .. import attention as core
-from .explorer import Explorer, Shown, asked, choice, slider, tick
-from .svg import BLUE, LOUD, ORANGE, cells, dot, number, numbers, path, rect, svg, text
+from ..draw import LOUD, PAGE_INK, Path, Picture, Rect, Text
+from .explorer import Explorer, Shown, choice, slider, tick
+from .picture import BLUE, ORANGE, cells, numbers, titled
 
 # Keys on the circle. The first two, their values and q at 0° are those of lesson 05.
 ANGLES = {2: (0, 90), 3: (0, 90, 225), 5: (0, 72, 144, 216, 288)}
@@ -12,45 +15,48 @@ VALUES = {2: ((10, 0), (0, 10)), 3: ((10, 0), (0, 10), (1, 1)), 5: ((10, 0), (10
 FORMS = {2: "the segment between the values", 3: "the triangle of the values", 5: "the hull of the values"}
 
 
-def explorer(fn, predict):
+def mixing(fn=None, *, predict=False):
+    """Turn a query in the plane: weights, and the output as a point among the values.
+
+    Controls: "angle of q", "length of q"; "keys": 2, 3, 5; "mix keys instead".
+
+    Parameters
+    ----------
+    fn : callable, optional
+        Your attention(Q, K, V), with Q (1, 2), K and V (n, 2).
+    """
     controls = {
         "angle": slider("angle of q", 0, -180, 180, 5),
         "length": slider("length of q", 1.0, 0, 8, 0.5),
         "n": choice("keys", 2, list(ANGLES)),
         "mix_keys": tick("mix keys instead"),
     }
+    return Explorer(controls, partial(show, fn=fn), predict)
 
-    def show(angle, length, n, mix_keys):
-        q = length * on_circle([angle])
-        K, V = on_circle(ANGLES[n]), np.array(VALUES[n], dtype=float)
-        weights = core.attention_weights(q, K)[0]
-        pictures = [query_picture(q[0], K), weights_picture(weights)]
-        output, complaints = output_of(fn, q, K, K if mix_keys else V)
-        if output is None:
-            return Shown(pictures, [], complaints)
-        inside = within(output, V)
-        where = f"{'within' if inside else 'outside'} {FORMS[n]}"
-        what = "Keys mixed instead of values" if mix_keys else "Output"
-        lines = [f"q = ({numbers(q)}). Weights: {numbers(weights)}.", f"{what}: ({numbers(output)}), {where}."]
-        complaints += [] if inside else [f"The output lies outside {FORMS[n]}. Is it values that are mixed?"]
-        return Shown([*pictures, values_picture(output, V, where)], lines, complaints)
 
-    return Explorer(controls, show, predict)
+def show(shown: Shown, fn, angle, length, n, mix_keys):
+    q = length * on_circle([angle])
+    K, V = on_circle(ANGLES[n]), np.array(VALUES[n], dtype=float)
+    weights = core.attention_weights(q, K)[0]
+    shown.pictures += [query_picture(q[0], K), weights_picture(weights)]
+    args = {"Q": q, "K": K, "V": K if mix_keys else V}
+    output = core.attention(**args) if fn is None else shown.ask(fn, args, (1, 2))
+    if output is None:
+        return
+    if not np.isfinite(output).all():
+        shown.loud.append(f"The output is ({numbers(output)}): not a point.")
+        return
+    inside = within(output[0], V)
+    where = f"{'within' if inside else 'outside'} {FORMS[n]}"
+    what = "Keys mixed instead of values" if mix_keys else "Output"
+    shown.lines += [f"q = ({numbers(q)}). Weights: {numbers(weights)}.", f"{what}: ({numbers(output)}), {where}."]
+    shown.loud += [] if inside else [f"The output lies outside {FORMS[n]}. Is it values that are mixed?"]
+    shown.pictures.append(values_picture(output[0], V, where))
 
 
 def on_circle(degrees):
     radians = np.deg2rad(np.array(degrees, dtype=float))
     return np.stack([np.cos(radians), np.sin(radians)], axis=-1)
-
-
-def output_of(fn, q, K, V):
-    """Return the output (2,), or None, and what to say about a student's function."""
-    if fn is None:
-        return core.attention(q, K, V)[0], []
-    output, complaints = asked(fn, {"Q": q, "K": K, "V": V}, (1, 2))
-    if output is not None and not np.isfinite(output).all():
-        return None, [*complaints, f"The output is ({numbers(output)}): not a point."]
-    return (None if output is None else output[0]), complaints
 
 
 def within(point, corners) -> bool:
@@ -64,48 +70,51 @@ def within(point, corners) -> bool:
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 
-def plane(title, least, most, size=250):
+def plane(least, most, size=250):
     """Return the marks of empty axes, and what turns points (..., 2) into places on the picture."""
 
     def at(points):
         share = (np.asarray(points, dtype=float) - least) / (most - least)
         return np.stack([20 + size * share[..., 0], 30 + size * (1 - share[..., 1])], axis=-1).tolist()
 
-    marks = [text(8, 20, title, size=14, bold=True), rect(20, 30, size, size)]
-    marks += [path(at([(least, 0), (most, 0)]), dash="2 3"), path(at([(0, least), (0, most)]), dash="2 3")]
+    marks = [Rect(20, 30, size, size, "none", outline=PAGE_INK, thick=1)]
+    marks += [Path(at([(least, 0), (most, 0)]), dash="2 3"), Path(at([(0, least), (0, most)]), dash="2 3")]
     for x, end in ((20, least), (20 + size, most)):
-        marks.append(text(x, size + 45, f"{end:.3g}".replace("-", "−"), anchor="middle"))
+        marks.append(Text(x, size + 45, f"{end:.3g}".replace("-", "−"), "middle"))
     return marks, at
 
 
-def query_picture(q, K):
-    marks, at = plane("Query and keys", -2, 2)
+def dot(x, y, radius, fill) -> Rect:
+    return Rect(x - radius, y - radius, 2 * radius, 2 * radius, fill, outline=PAGE_INK, thick=1, round=radius)
+
+
+def query_picture(q, K) -> Picture:
+    marks, at = plane(-2, 2)
     for n, key in enumerate(K, 1):
-        name = text(*at(key * 1.2), f"k{n}", anchor="middle", bold=True)
-        marks += [path(at([(0, 0), key]), line=BLUE, thick=6), name]
-    shown = q * min(1, 1.9 / max(np.linalg.norm(q), 1e-9))  # a long one is cut off at the edge
-    marks += [path(at([(0, 0), shown]), line=ORANGE, thick=3), dot(*at(shown), 5, ORANGE)]
-    marks.append(text(*at(shown * 0.8 + (0.05, 0.1)), "q", bold=True, size=15))
+        marks += [Path(at([(0, 0), key]), BLUE, 6), Text(*at(key * 1.2), f"k{n}", "middle", bold=True)]
+    tip = q * min(1, 1.9 / max(np.linalg.norm(q), 1e-9))  # a long one is cut off at the edge
+    marks += [Path(at([(0, 0), tip]), ORANGE, 3), dot(*at(tip), 5, ORANGE)]
+    marks.append(Text(*at(tip * 0.8 + (0.05, 0.1)), "q", size=15, bold=True))
     keys = "; ".join(f"k{n} = ({numbers(key)})" for n, key in enumerate(K, 1))
-    return svg(marks, 290, 300, f"Query and keys in the plane: q = ({numbers(q)}); {keys}.")
+    words = f"Query and keys in the plane: q = ({numbers(q)}); {keys}."
+    return titled("Query and keys", 290, 300, marks, words)
 
 
-def weights_picture(weights):
-    marks = [text(8, 20, "Weights", size=14, bold=True)]
+def weights_picture(weights) -> Picture:
     names = [f"k{n + 1}" for n in range(len(weights))]
-    marks += cells(36, 30, weights[:, None], rows=names, wide=130, high=30, bars=True)
-    return svg(marks, 180, 300, f"Weights: {numbers(weights)}.")
+    marks = cells(36, 30, weights[:, None], rows=names, wide=130, high=30, bars=True)
+    return titled("Weights", 180, 300, marks, f"Weights: {numbers(weights)}.")
 
 
-def values_picture(output, V, where):
+def values_picture(output, V, where) -> Picture:
     reach = max(12.0, 1.2 * np.abs(output).max())
-    marks, at = plane("Output among the values", -reach if output.min() < -1.5 else -2, reach)
-    marks.append(path(at(V), line=BLUE, thick=2, fill=BLUE, opacity=0.2))
-    for n, value in enumerate(V, 1):
-        x, y = at(value)
-        marks += [rect(x - 4, y - 4, 8, 8, BLUE), text(x + 7, y - 7, f"v{n}", bold=True)]
+    marks, at = plane(-reach if output.min() < -1.5 else -2, reach)
+    marks.append(Path(at(V), BLUE, 2, fill=BLUE, opacity=0.2))
+    for n, (x, y) in enumerate(at(V), 1):
+        square = Rect(x - 4, y - 4, 8, 8, BLUE, outline=PAGE_INK, thick=1)
+        marks += [square, Text(x + 7, y - 7, f"v{n}", bold=True)]
     (x, y), ink = at(output), ORANGE if where.startswith("within") else LOUD
-    marks += [dot(x, y, 7, ink), path([(x - 7, y), (x + 7, y)]), path([(x, y - 7), (x, y + 7)])]
-    marks.append(text(x + 10, y + 14, "output", bold=True))
+    marks += [dot(x, y, 7, ink), Path([(x - 7, y), (x + 7, y)]), Path([(x, y - 7), (x, y + 7)])]
+    marks.append(Text(x + 10, y + 14, "output", bold=True))
     values = "; ".join(f"v{n} = ({numbers(value)})" for n, value in enumerate(V, 1))
-    return svg(marks, 300, 300, f"Output ({number(output[0])}, {number(output[1])}), {where}; {values}.")
+    return titled("Output among the values", 300, 300, marks, f"Output ({numbers(output)}), {where}; {values}.")

@@ -1,10 +1,13 @@
 """Scores on sliders, and the weights that softmax makes of them."""
 
+from functools import partial
+
 import numpy as np
 
 from .. import attention as core
-from .explorer import Explorer, Shown, asked, choice, slider, stops
-from .svg import cells, number, numbers, svg, text
+from ..draw import Picture, number
+from .explorer import Explorer, Shown, choice, slider, stops
+from .picture import cells, numbers, titled
 
 OTHER_ROWS = ((1, 0, 2, -1), (0, 0, 1, 1))
 AXES = {
@@ -14,36 +17,46 @@ AXES = {
 }
 
 
-def explorer(fn, predict):
+def softmax(fn=None, *, predict=False):
+    """Turn scores into weights: what differences, ties, temperature and the choice of axis do.
+
+    Controls: "score 1" to "score 4" (of row 1), "add to row 1", "temperature"; without `fn` also "axis": rows,
+    columns, all.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        Your softmax(scores), with scores (3, 4). It decides by itself along which axis keys compete.
+    """
     controls = {f"s{n}": slider(f"score {n}", score, -4, 4, 0.5) for n, score in enumerate((2.0, 1.0, 1.0, 0.0), 1)}
     controls["shift"] = slider("add to row 1", 0, -1000, 1000, 100)
     controls["temperature"] = stops("temperature", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10])
     if fn is None:
         controls["axis"] = choice("axis", "rows", list(AXES))
-
-    def show(s1, s2, s3, s4, shift, temperature, axis=""):
-        unmoved = np.array([(s1, s2, s3, s4), *OTHER_ROWS], dtype=float) / temperature
-        scores = unmoved + np.array([[shift], [0], [0]]) / temperature
-        weights, complaints = weights_of(fn, scores, axis)
-        pictures = [picture("Scores ÷ temperature", scores)]
-        if weights is None:
-            return Shown(pictures, [], complaints)
-        lines = [sums(weights), AXES.get(axis, "Your function decides who competes with whom.")]
-        lines += ties(scores[0], weights[0])
-        if shift:
-            lines.append(effect(shift, weights, weights_of(fn, unmoved, axis)[0]))
-        return Shown([*pictures, picture("Weights", weights, sums=True)], lines, complaints)
-
-    return Explorer(controls, show, predict)
+    return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def weights_of(fn, scores, axis):
-    """Return the weights (3, 4), or None, and what to say about a student's function."""
+def show(shown: Shown, fn, s1, s2, s3, s4, shift, temperature, axis=""):
+    unmoved = np.array([(s1, s2, s3, s4), *OTHER_ROWS], dtype=float) / temperature
+    scores = unmoved + np.array([[shift], [0], [0]]) / temperature
+    shown.pictures.append(picture("Scores ÷ temperature", scores))
+    weights = weights_of(shown, fn, scores, axis)
+    if weights is None:
+        return
+    shown.pictures.append(picture("Weights", weights, sums=True))
+    shown.lines += [sums(weights), AXES.get(axis, "Your function decides who competes with whom.")]
+    shown.lines += ties(scores[0], weights[0])
+    if shift:
+        shown.lines.append(effect(shift, weights, weights_of(Shown(), fn, unmoved, axis)))
+
+
+def weights_of(shown: Shown, fn, scores, axis):
+    """Return the weights (3, 4), or None."""
     if fn is not None:
-        return asked(fn, {"scores": scores}, scores.shape)
+        return shown.ask(fn, {"scores": scores}, scores.shape)
     if axis == "all":
-        return core.softmax(scores.ravel()).reshape(scores.shape), []
-    return core.softmax(scores, axis=0 if axis == "columns" else -1), []
+        return core.softmax(scores.ravel()).reshape(scores.shape)
+    return core.softmax(scores, axis=0 if axis == "columns" else -1)
 
 
 def sums(weights) -> str:
@@ -63,13 +76,12 @@ def effect(shift, weights, before) -> str:
     return f"Adding {shift} to all of row 1 {does}.".replace("-", "−")
 
 
-def picture(title, table, sums=False):
+def picture(title, table, sums=False) -> Picture:
     x, y = 58, 54
-    marks = [text(8, 20, title, size=14, bold=True)]
-    marks += cells(x, y, table, rows=("query 1", "2", "3"), columns=("key 1", "2", "3", "4"), bars=sums)
+    marks = cells(x, y, table, rows=("query 1", "2", "3"), columns=("key 1", "2", "3", "4"), bars=sums)
     if sums:
-        marks += cells(x + 4 * 56, y, table.sum(axis=1)[:, None], columns=["adds to"], frame="none")
-        marks += cells(x, y + 78, table.sum(axis=0)[None], rows=["adds to"], frame="none")
-        marks += cells(x + 4 * 56, y + 78, [[table.sum()]], frame="none")
+        marks += cells(x + 4 * 56, y, table.sum(axis=1)[:, None], columns=["adds to"], frame=None)
+        marks += cells(x, y + 78, table.sum(axis=0)[None], rows=["adds to"], frame=None)
+        marks += cells(x + 4 * 56, y + 78, [[table.sum()]], frame=None)
     words = " ".join(f"Query {q}: {numbers(row)}." for q, row in enumerate(table, 1))
-    return svg(marks, 350 if sums else 290, 160, f"{title}. {words}")
+    return titled(title, 350 if sums else 290, 160, marks, f"{title}. {words}")

@@ -5,29 +5,34 @@ from functools import cache
 import numpy as np
 
 from .. import attention as core
+from ..draw import Picture, Text, number
 from .explorer import Explorer, Shown, slider, stops
-from .svg import cells, number, numbers, svg, text
+from .picture import cells, numbers, titled
 
 N_QUERIES, N_KEYS = 64, 8
 WIDTHS = [2**n for n in range(11)]
 SCALES = {"no scale": 0, "÷ d_k": 1, "÷ √d_k": 0.5}
 
 
-def explorer(predict):
+def scaling(*, predict=False):
+    """Divide scores by nothing, by d_k and by √d_k: how far they spread, and how much the top key gets.
+
+    Controls: "d_k" (1 to 1024, doubling), "draw" (1 to 20: other random numbers).
+    """
     return Explorer({"d_k": stops("d_k", 64, WIDTHS), "draw": slider("draw", 1, 1, 20)}, show, predict)
 
 
-def show(d_k, draw):
+def show(shown: Shown, d_k, draw):
     raw = raw_scores(draw)[WIDTHS.index(d_k)]
     found = {name: measure(raw / d_k**power) for name, power in SCALES.items()}
+    shown.pictures += [picture(name, *measured) for name, measured in found.items()]
     spread = "; ".join(f"{number(std)} with {name}" for name, (std, _, _) in found.items())
     top = "; ".join(f"{number(mean)} with {name}" for name, (_, mean, _) in found.items())
-    lines = [
+    shown.lines += [
         f"d_k = {d_k}; {N_QUERIES} random queries with {N_KEYS} random keys each.",
         f"Spread of the scores (standard deviation): {spread}.",
         f"Weight of the top key, on average: {top}. An even share is {1 / N_KEYS}.",
     ]
-    return Shown([picture(name, *numbers_) for name, numbers_ in found.items()], lines)
 
 
 @cache
@@ -45,10 +50,9 @@ def measure(scores):
     return scores.std(), top.mean(), weights[np.argsort(top)[len(top) // 2]]
 
 
-def picture(name, std, top, weights):
-    marks = [text(8, 20, name, size=14, bold=True), text(8, 40, f"spread {number(std)}, top weight {number(top)}")]
-    marks.append(text(8, 60, "weights of a typical query:"))
+def picture(name, std, top, weights) -> Picture:
+    said, typical = f"spread {number(std)}, top weight {number(top)}", "weights of a typical query:"
+    marks = [Text(8, 40, said), Text(8, 60, typical)]
     names = [f"key {n + 1}" for n in range(N_KEYS)]
     marks += cells(60, 68, weights[:, None], rows=names, wide=180, high=22, bars=True)
-    words = f"spread {number(std)}, top weight {number(top)}; weights of a typical query: {numbers(weights)}"
-    return svg(marks, 260, 254, f"{name}: {words}.")
+    return titled(name, 260, 254, marks, f"{name}: {said}; {typical} {numbers(weights)}.")

@@ -1,21 +1,26 @@
 """How the table of weights grows: entries and bytes for T tokens."""
 
+from ..draw import Picture, Rect, Text
 from .explorer import Explorer, Shown, slider
-from .svg import BLUE, ORANGE, rect, svg, text
+from .picture import BLUE, ORANGE, titled
 
 MARKED = (100, 200)
 SIDE = 280
 
 
-def explorer(predict):
+def cost(*, predict=False):
+    """Count the entries of the weights for T tokens, drawn to scale.
+
+    Controls: "T" (10 to 2000).
+    """
     return Explorer({"T": slider("T", 100, 10, 2000, 10)}, show, predict)
 
 
-def show(T):
-    lines = [f"T = {T}: {entries(T)} entries for each head of each layer, {stored(T)} in float32."]
+def show(shown: Shown, T):
+    shown.pictures.append(picture(T))
+    shown.lines.append(f"T = {T}: {entries(T)} entries for each head of each layer, {stored(T)} in float32.")
     marked = "; ".join(f"{n} tokens → {entries(n)} entries" for n in MARKED)
-    lines.append(f"{marked}: twice the tokens, four times the entries.")
-    return Shown([picture(T)], lines)
+    shown.lines.append(f"{marked}: twice the tokens, four times the entries.")
 
 
 def entries(T: int) -> str:
@@ -27,15 +32,14 @@ def stored(T: int) -> str:
     return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB" if size < 10**6 else f"{size / 10**6:.1f} MB"
 
 
-def picture(T):
+def picture(T) -> Picture:
     """Draw the tables themselves, to scale, in one corner."""
-    most = max(T, *MARKED)
-    marks = [text(8, 20, "T × T entries, to scale", size=14, bold=True)]
-    marks.append(rect(8, 30, SIDE * T / most, SIDE * T / most, BLUE, opacity=0.35, line=BLUE, thick=3))
+    scale = SIDE / max(T, *MARKED)
+    marks = [Rect(8, 30, scale * T, scale * T, BLUE, outline=BLUE, thick=3, opacity=0.35)]
     for n, (tokens, ink) in enumerate(zip((*MARKED, T), (ORANGE, ORANGE, BLUE), strict=True)):
-        side = SIDE * tokens / most
-        marks += [rect(8, 30, side, side, line=ink, thick=2), text(11 + side, 30 + side, str(tokens))]
+        side = scale * tokens
+        marks += [Rect(8, 30, side, side, "none", outline=ink, thick=2), Text(11 + side, 30 + side, str(tokens))]
         label = f"{'T = ' if n == 2 else ''}{tokens}: {entries(tokens)} entries, {stored(tokens)}"
-        marks.append(text(330, 55 + 26 * n, label, bold=n == 2))
+        marks.append(Text(330, 55 + 26 * n, label, bold=n == 2))
     said = "; ".join(f"{n} tokens, {entries(n)} entries" for n in (*MARKED, T))
-    return svg(marks, 560, 324, f"Square tables drawn to scale: {said}.")
+    return titled("T × T entries, to scale", 560, 324, marks, f"Square tables drawn to scale: {said}.")

@@ -19,9 +19,7 @@ def keys_and_values_from_different_sequences(X, X_kv, W_Q, W_K, W_V):
     return X @ W_Q, X_kv @ W_K, X @ W_V
 
 
-@keys_and_values_from_different_sequences.also()
-def keys_from_the_target(X, X_kv, W_Q, W_K, W_V):
-    return X @ W_Q, X @ W_K, X_kv @ W_V
+keys_and_values_from_different_sequences.also(lambda X, X_kv, W_Q, W_K, W_V: (X @ W_Q, X @ W_K, X_kv @ W_V))
 
 
 @mistake("cross", makes="allowed")

@@ -9,18 +9,30 @@ from ..calculation import merge, softmax, split
 from ..exercise import mistake
 
 
-def each(change, arrays, *more):
-    return tuple(change(Y, *more) for Y in arrays)
+def each(change, arrays):
+    return tuple(change(Y) for Y in arrays)
 
 
-def every_nth(Y, n_heads):
-    T, width = Y.shape
-    return Y.reshape(T, width // n_heads, n_heads).transpose(2, 0, 1)
+def dealt_out(projected, n_heads):
+    """The columns go to the heads in turn."""
+    return each(lambda Y: Y.reshape(len(Y), -1, n_heads).transpose(2, 0, 1), projected)
 
 
-def interleaved(Z):
-    h, T, width = Z.shape
-    return Z.transpose(1, 2, 0).reshape(T, h * width)
+def collected(Z):
+    """One column of each head in turn."""
+    return Z.transpose(1, 2, 0).reshape(Z.shape[1], -1)
+
+
+def widened(rows, W_O):
+    """Zeros on the right, so that W_O can be applied: only its first rows count then."""
+    return np.pad(rows, [(0, 0), (0, len(W_O) - rows.shape[-1])])
+
+
+def narrow(X, X_kv, projections, blocks):
+    """Slice r of the tokens, projected by the block that stands at place blocks[r] of a matrix's diagonal."""
+    h = len(blocks)
+    pairs = zip((X, X_kv, X_kv), projections, strict=True)
+    return tuple(split(Y, h) @ W.reshape(h, -1, h, W.shape[1] // h)[blocks, :, blocks] for Y, W in pairs)
 
 
 @mistake("heads")
@@ -34,27 +46,24 @@ def splits_without_transposing(projected, n_heads):
 def merges_without_transposing(output):
     """Row 1 of the merged table holds numbers of several tokens.
     Before the {n_heads} heads are laid side by side, which axis should come first?"""
-    h, T, width = output.shape
-    return output.reshape(T, h * width)
+    return output.reshape(output.shape[1], -1)
 
 
 @mistake("heads")
 def interleaves_the_heads(projected, n_heads):
     """The columns were dealt out like cards, one to each of the {n_heads} heads in turn.
     Which columns of the projected matrix lie next to each other in one head?"""
-    return each(every_nth, projected, n_heads)
+    return dealt_out(projected, n_heads)
 
 
-@interleaves_the_heads.also("merged")
-def interleaves_when_merging(output):
-    return interleaved(output)
-
-
-@interleaves_the_heads.also("final")
-def interleaves_there_and_back(projected, n_heads, allowed, W_O):
-    Q, K, V = each(every_nth, projected, n_heads)
+def there_and_back(projected, n_heads, allowed, W_O):
+    Q, K, V = dealt_out(projected, n_heads)
     scores = Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1])
-    return interleaved(softmax(np.where(allowed, scores, -np.inf)) @ V) @ W_O
+    return collected(softmax(np.where(allowed, scores, -np.inf)) @ V) @ W_O
+
+
+interleaves_the_heads.also(lambda output: collected(output), "merged")
+interleaves_the_heads.also(there_and_back, "final")
 
 
 @mistake("heads", makes="merged", skips="final")
@@ -64,14 +73,8 @@ def averages_the_heads(output):
     return output.mean(axis=-3)
 
 
-@averages_the_heads.also("merged")
-def averages_and_projects(output, W_O):
-    return np.pad(output.mean(axis=-3), [(0, 0), (0, W_O.shape[0] - output.shape[-1])])
-
-
-@averages_the_heads.also("merged")
-def averages_and_repeats(output):
-    return np.tile(output.mean(axis=-3), output.shape[-3])
+averages_the_heads.also(lambda output, W_O: widened(output.mean(axis=-3), W_O), "merged")
+averages_the_heads.also(lambda output: np.tile(output.mean(axis=-3), output.shape[-3]), "merged")
 
 
 @mistake("heads", makes="merged", skips="final")
@@ -81,9 +84,7 @@ def sums_the_heads(output):
     return output.sum(axis=-3)
 
 
-@sums_the_heads.also("merged")
-def sums_and_projects(output, W_O):
-    return np.pad(output.sum(axis=-3), [(0, 0), (0, W_O.shape[0] - output.shape[-1])])
+sums_the_heads.also(lambda output, W_O: widened(output.sum(axis=-3), W_O), "merged")
 
 
 @mistake("heads", makes="final")
@@ -100,9 +101,7 @@ def projects_on_the_wrong_side(merged, W_O):
     return W_O @ merged
 
 
-@projects_on_the_wrong_side.also("projected")
-def projects_the_tokens_on_the_wrong_side(X, X_kv, W_Q, W_K, W_V):
-    return W_Q @ X, W_K @ X_kv, W_V @ X_kv
+projects_on_the_wrong_side.also(lambda X, X_kv, W_Q, W_K, W_V: (W_Q @ X, W_K @ X_kv, W_V @ X_kv), "projected")
 
 
 @mistake("heads", makes="final")
@@ -130,21 +129,10 @@ def repeats_one_head(projected, n_heads):
 def slices_before_projecting(X, X_kv, W_Q, W_K, W_V, n_heads):
     """X was cut before it was projected: each of {n_heads} heads sees only its slice of a token of width {d_model}.
     What has to be done to the whole of a token before anything is cut?"""
-
-    def narrow(X, W):
-        h, rows, columns = n_heads, W.shape[0] // n_heads, W.shape[1] // n_heads
-        blocks = np.stack([W[r * rows : (r + 1) * rows, r * columns : (r + 1) * columns] for r in range(h)])
-        return split(X, h) @ blocks
-
-    return narrow(X, W_Q), narrow(X_kv, W_K), narrow(X_kv, W_V)
+    return narrow(X, X_kv, (W_Q, W_K, W_V), list(range(n_heads)))
 
 
-@slices_before_projecting.also()
-def slices_and_shares_a_block(X, X_kv, W_Q, W_K, W_V, n_heads):
-    def narrow(X, W):
-        return split(X, n_heads) @ W[: W.shape[0] // n_heads, : W.shape[1] // n_heads]
-
-    return narrow(X, W_Q), narrow(X_kv, W_K), narrow(X_kv, W_V)
+slices_before_projecting.also(lambda X, X_kv, W_Q, W_K, W_V, n_heads: narrow(X, X_kv, (W_Q, W_K, W_V), [0] * n_heads))
 
 
 @mistake("heads", makes="weights")
@@ -154,9 +142,7 @@ def softmax_over_heads(masked_scores):
     return softmax(masked_scores, axis=-3)
 
 
-@softmax_over_heads.also("weights")
-def softmax_over_heads_and_keys(masked_scores):
-    return softmax(masked_scores, axis=(-3, -1))
+softmax_over_heads.also(lambda masked_scores: softmax(masked_scores, axis=(-3, -1)), "weights")
 
 
 @mistake("heads", makes="merged", skips="final")
@@ -166,9 +152,7 @@ def concatenates_positions(output):
     return output.reshape(-1, output.shape[-1])
 
 
-@concatenates_positions.also("merged")
-def concatenates_positions_and_projects(output):
-    return output.reshape(-1, output.shape[-1])
+concatenates_positions.also(lambda output: output.reshape(-1, output.shape[-1]), "merged")  # and projects
 
 
 @mistake("heads", makes="merged")
@@ -178,14 +162,8 @@ def reverses_the_heads(output):
     return merge(output[::-1])
 
 
-@reverses_the_heads.also("merged")
-def rolls_the_heads(output, *, by=(1, -1)):
-    return merge(np.roll(output, by, axis=0))
-
-
-@reverses_the_heads.also()
-def splits_in_reverse(projected, n_heads):
-    return each(lambda Y: split(Y, n_heads)[::-1], projected)
+reverses_the_heads.also(lambda output, *, by=(1, -1): merge(np.roll(output, by, axis=0)), "merged")
+reverses_the_heads.also(lambda projected, n_heads: each(lambda Y: split(Y, n_heads)[::-1], projected))
 
 
 @mistake("heads")
@@ -195,8 +173,8 @@ def uses_one_big_head(projected):
     return each(lambda Y: Y[None], projected)
 
 
-@uses_one_big_head.also()
-def uses_one_big_head_with_a_small_root(projected, n_heads):
+@uses_one_big_head.also
+def with_the_root_of_a_small_one(projected, n_heads):
     Q, K, V = projected
     return Q[None] * np.sqrt(n_heads), K[None], V[None]
 

@@ -8,6 +8,16 @@ FILL = AnyNumber(-2e6, -0.05, usual=(-1, -10, -100, -2))
 ADDED = AnyNumber(-2e6, -1.1, usual=(-10, -100))  # adding -1 comes to the same as adding the mask
 
 
+def triangle(mask, above=0):
+    """A causal mask of the same size, with so many diagonals more."""
+    return np.tri(*mask.shape[-2:], above, dtype=bool)
+
+
+def seen_by_nobody(allowed):
+    """Which keys every query's row hides; the mistakes take these places for queries, (..., n_k, 1)."""
+    return ~allowed.any(axis=-2)[..., :, None]
+
+
 @mistake("mask", frequent=True)
 def fills_with_zero(scores, allowed):
     """Query {leak_query} still gives {leak} of its weight to hidden key {leak_key}.
@@ -15,14 +25,8 @@ def fills_with_zero(scores, allowed):
     return np.where(allowed, scores, 0)
 
 
-@fills_with_zero.also()
-def keeps_the_triangle_of_the_scores(scores, allowed):
-    return np.tril(scores)
-
-
-@fills_with_zero.also()
-def zeroes_keys_that_nobody_sees(scores, allowed):
-    return np.where(allowed.any(axis=-2, keepdims=True), scores, 0)
+fills_with_zero.also(lambda scores, allowed: np.tril(scores))
+fills_with_zero.also(lambda scores, allowed: np.where(allowed.any(axis=-2, keepdims=True), scores, 0))
 
 
 @mistake("mask")
@@ -32,9 +36,7 @@ def fills_with_a_modest_number(scores, allowed, *, fill=FILL):
     return np.where(allowed, scores, fill)
 
 
-@fills_with_a_modest_number.also()
-def adds_a_modest_number(scores, allowed, *, fill=ADDED):
-    return np.where(allowed, scores, scores + fill)
+fills_with_a_modest_number.also(lambda scores, allowed, *, fill=ADDED: np.where(allowed, scores, scores + fill))
 
 
 @mistake("mask")
@@ -52,9 +54,7 @@ def fills_with_plus_infinity(scores, allowed):
     return np.where(allowed, scores, np.inf)
 
 
-@fills_with_plus_infinity.also()
-def fills_with_a_huge_number(scores, allowed):
-    return np.where(allowed, scores, 1e9)
+fills_with_plus_infinity.also(lambda scores, allowed: np.where(allowed, scores, 1e9))
 
 
 @mistake("mask")
@@ -64,9 +64,7 @@ def multiplies_by_minus_infinity(scores, allowed):
     return scores * allowed + (1 - allowed) * -np.inf
 
 
-@multiplies_by_minus_infinity.also()
-def multiplies_scores_by_minus_infinity(scores, allowed):
-    return np.where(allowed, scores, scores * -np.inf)
+multiplies_by_minus_infinity.also(lambda scores, allowed: np.where(allowed, scores, scores * -np.inf))
 
 
 @mistake("mask")
@@ -90,9 +88,7 @@ def inverts_the_mask(mask):
     return ~mask
 
 
-@inverts_the_mask.also("allowed")
-def sees_only_the_future(mask):
-    return ~np.tri(*mask.shape[-2:], dtype=bool)
+inverts_the_mask.also(lambda mask: ~triangle(mask), "allowed")
 
 
 @mistake("mask", makes="allowed")
@@ -102,16 +98,14 @@ def transposes_the_mask(mask):
     return np.swapaxes(mask, -1, -2)
 
 
-@transposes_the_mask.also("allowed")
-def sees_the_future_instead(mask):
-    return ~np.tri(*mask.shape[-2:], -1, dtype=bool)
+transposes_the_mask.also(lambda mask: ~triangle(mask, -1), "allowed")
 
 
 @mistake("mask", makes="allowed")
 def hides_the_diagonal(mask, *, joined=("and", "instead", "not")):
     """Query 1 has no key left here, out of {n_k}.
     Does a token know itself at the moment when its own row is worked out?"""
-    strict = np.tri(*mask.shape[-2:], -1, dtype=bool)
+    strict = triangle(mask, -1)
     return {"and": mask & strict, "instead": strict, "not": mask & ~np.eye(*mask.shape[-2:], dtype=bool)}[joined]
 
 
@@ -119,7 +113,7 @@ def hides_the_diagonal(mask, *, joined=("and", "instead", "not")):
 def leaks_one_step(mask, *, joined=("instead", "shifted", "and", "or")):
     """Query {leak_query} gives {leak} of its weight to key {leak_key}, one step too far.
     Which is the last position that a token may look at?"""
-    wide = np.tri(*mask.shape[-2:], 1, dtype=bool)
+    wide = triangle(mask, 1)
     shifted = mask | np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., :-1]
     above = np.eye(*mask.shape[-2:], k=1, dtype=bool)
     return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | above}[joined]
@@ -139,34 +133,29 @@ def zeroes_hidden_values(weights, V, allowed):
     return weights @ (V * allowed.any(axis=-2)[..., :, None])
 
 
-@zeroes_hidden_values.also(makes="output", skips="masked_scores")
-def zeroes_values_query_by_query(weights, V, allowed):
-    return (weights * allowed) @ V
+zeroes_hidden_values.also(lambda weights, V, allowed: (weights * allowed) @ V, "output", skips="masked_scores")
 
 
 @mistake("mask")
 def masks_queries_instead_of_keys(scores, allowed):
     """Whole rows of the answer vanished, and the others look at keys that are hidden (out of {n_k}).
     Which axis of the table belongs to the keys?"""
-    hidden = ~allowed.any(axis=-2)
-    return np.where(hidden[..., :, None], -np.inf, scores)
+    return np.where(seen_by_nobody(allowed), -np.inf, scores)
 
 
-@masks_queries_instead_of_keys.also(spoils="output", skips="masked_scores")
-def wipes_the_rows_of_queries(output, allowed):
-    return np.where(~allowed.any(axis=-2)[..., :, None], 0, output)
-
-
-@masks_queries_instead_of_keys.also(spoils="weights", skips="masked_scores")
-def wipes_the_rows_of_weights(weights, allowed):
-    return np.where(~allowed.any(axis=-2)[..., :, None], 0, weights)
+masks_queries_instead_of_keys.also(
+    lambda output, allowed: np.where(seen_by_nobody(allowed), 0, output), spoils="output", skips="masked_scores"
+)
+masks_queries_instead_of_keys.also(
+    lambda weights, allowed: np.where(seen_by_nobody(allowed), 0, weights), spoils="weights", skips="masked_scores"
+)
 
 
 @mistake("mask", makes="allowed")
 def hides_what_either_allows(mask):
     """Query {leak_query} gives {leak} of its weight to key {leak_key}, which one of the two masks hides.
     If a key must pass both masks, how are they joined?"""
-    return mask | np.tri(*mask.shape[-2:], dtype=bool)
+    return mask | triangle(mask)
 
 
 @mistake("mask")

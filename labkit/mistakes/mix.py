@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ..calculation import split
 from ..exercise import mistake
+from .softmax import shared
 
 
 @mistake("mix", frequent=True)
@@ -26,10 +28,7 @@ def mixes_the_inputs(weights, X_kv):
     return weights @ X_kv
 
 
-@mixes_the_inputs.also()
-def mixes_slices_of_the_inputs(weights, X_kv, n_heads):
-    T, d = X_kv.shape
-    return weights @ X_kv.reshape(T, n_heads, d // n_heads).swapaxes(0, 1)
+mixes_the_inputs.also(lambda weights, X_kv, n_heads: weights @ split(X_kv, n_heads))
 
 
 @mistake("mix")
@@ -60,15 +59,8 @@ def averages_the_values(weights, V):
     return np.broadcast_to(V.mean(axis=-2, keepdims=True), (*weights.shape[:-1], V.shape[-1]))
 
 
-@averages_the_values.also()
-def averages_the_allowed_values(weights, V, allowed):
-    share = np.broadcast_to(allowed, weights.shape)
-    return (share / share.sum(axis=-1, keepdims=True)) @ V
-
-
-@averages_the_values.also()
-def averages_all_rows_into_one(weights, V):
-    return V.mean(axis=-2)
+averages_the_values.also(lambda weights, V, allowed: shared(np.broadcast_to(allowed, weights.shape)) @ V)
+averages_the_values.also(lambda weights, V: V.mean(axis=-2))
 
 
 @mistake("mix")
@@ -78,24 +70,10 @@ def adds_a_residual(weights, V):
     return weights @ V + V
 
 
-@adds_a_residual.also()
-def adds_the_queries(weights, V, Q):
-    return weights @ V + Q
-
-
-@adds_a_residual.also()
-def adds_the_inputs(weights, V, X):
-    return weights @ V + X
-
-
-@adds_a_residual.also(spoils="merged")
-def adds_the_inputs_to_the_joined_heads(merged, X):
-    return merged + X
-
-
-@adds_a_residual.also(spoils="final")
-def adds_the_inputs_to_the_layer(final, X):
-    return final + X
+adds_a_residual.also(lambda weights, V, Q: weights @ V + Q)
+adds_a_residual.also(lambda weights, V, X: weights @ V + X)
+adds_a_residual.also(lambda merged, X: merged + X, spoils="merged")
+adds_a_residual.also(lambda final, X: final + X, spoils="final")
 
 
 @mistake("mix")
@@ -105,14 +83,8 @@ def mixes_with_raw_scores(V, scores):
     return scores @ V
 
 
-@mixes_with_raw_scores.also()
-def mixes_with_masked_scores(V, masked_scores):
-    return masked_scores @ V
-
-
-@mixes_with_raw_scores.also()
-def mixes_with_unscaled_scores(V, raw_scores):
-    return raw_scores @ V
+mixes_with_raw_scores.also(lambda V, masked_scores: masked_scores @ V)
+mixes_with_raw_scores.also(lambda V, raw_scores: raw_scores @ V)
 
 
 @mistake("mix")
@@ -122,9 +94,7 @@ def multiplies_values_elementwise(weights, V):
     return weights * V
 
 
-@multiplies_values_elementwise.also()
-def forgets_to_sum_over_keys(weights, V):
-    return weights[..., None] * V[..., None, :, :]
+multiplies_values_elementwise.also(lambda weights, V: weights[..., None] * V[..., None, :, :])  # not summed
 
 
 @mistake("mix")

@@ -40,9 +40,7 @@ def scales_by_number_of_keys(raw_scores, n_k):
     return raw_scores / np.sqrt(n_k)
 
 
-@scales_by_number_of_keys.also()
-def divides_by_number_of_keys(raw_scores, n_k):
-    return raw_scores / n_k
+scales_by_number_of_keys.also(lambda raw_scores, n_k: raw_scores / n_k)
 
 
 @mistake("scale")
@@ -73,14 +71,8 @@ def truncates_the_root(raw_scores, d_k):
     return raw_scores / int(np.sqrt(d_k))
 
 
-@truncates_the_root.also()
-def rounds_the_root(raw_scores, d_k):
-    return raw_scores / round(np.sqrt(d_k))
-
-
-@truncates_the_root.also()
-def rounds_the_root_up(raw_scores, d_k):
-    return raw_scores / np.ceil(np.sqrt(d_k))
+truncates_the_root.also(lambda raw_scores, d_k: raw_scores / round(np.sqrt(d_k)))
+truncates_the_root.also(lambda raw_scores, d_k: raw_scores / np.ceil(np.sqrt(d_k)))
 
 
 WIDTH = AnyNumber(1.1, 2000, usual=(2, 3, 64))
@@ -100,9 +92,7 @@ def scales_the_weights(weights, d_k):
     return weights / np.sqrt(d_k)
 
 
-@scales_the_weights.also(spoils="weights")
-def scales_the_weights_as_well(weights, d_k):
-    return weights / np.sqrt(d_k)
+scales_the_weights.also(lambda weights, d_k: weights / np.sqrt(d_k), spoils="weights")  # and the scores
 
 
 @mistake("scale", spoils="output")

@@ -6,8 +6,25 @@ from ..calculation import softmax
 from ..exercise import AnyNumber, mistake
 
 
-def exponentials(scores):
-    return np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+def powers(scores, axis=-1):
+    return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+
+
+def shared(table, axis=-1):
+    return table / np.sum(table, axis=axis, keepdims=True)
+
+
+def powers_without_keepdims(scores):
+    return np.exp(scores - np.max(scores, axis=-1)[..., None, :])
+
+
+def shared_without_keepdims(table):
+    return table / np.sum(table, axis=-1)[..., None, :]
+
+
+def truncated(result, *inputs):
+    """Without its decimals, if it was put into an array of the inputs' type and all of them are whole numbers."""
+    return result if any(array.dtype.kind == "f" for array in inputs) else np.trunc(result)
 
 
 @mistake("softmax", frequent=True)
@@ -17,83 +34,58 @@ def normalises_over_queries(masked_scores):
     return softmax(masked_scores, axis=-2)
 
 
-@normalises_over_queries.also()
-def shifts_by_rows_and_sums_by_columns(masked_scores):
-    e = exponentials(masked_scores)
-    return e / np.sum(e, axis=-2, keepdims=True)
+normalises_over_queries.also(lambda masked_scores: shared(powers(masked_scores), axis=-2))
 
 
 @mistake("softmax")
 def normalises_over_everything(masked_scores):
     """Row {row} of the weights adds to {row_total}; all rows together add to 1.
     How many choices are made in this table, one for all queries or one for each?"""
-    e = np.exp(masked_scores - np.max(masked_scores, axis=(-2, -1), keepdims=True))
-    return e / np.sum(e, axis=(-2, -1), keepdims=True)
+    return softmax(masked_scores, axis=(-2, -1))
 
 
-@normalises_over_everything.also()
-def shifts_by_rows_and_sums_over_all(masked_scores):
-    e = exponentials(masked_scores)
-    return e / np.sum(e, axis=(-2, -1), keepdims=True)
+normalises_over_everything.also(lambda masked_scores: shared(powers(masked_scores), axis=(-2, -1)))
 
 
 @mistake("softmax")
 def totals_without_keepdims(masked_scores):
     """Row {row} adds to {row_total}: its entries were divided by totals of other rows.
     What is the shape of the row totals, and along which axis does NumPy line up such a shape with the table?"""
-    e = exponentials(masked_scores)
-    return e / np.sum(e, axis=-1)[..., None, :]
+    return shared_without_keepdims(powers(masked_scores))
 
 
-@totals_without_keepdims.also()
-def totals_without_keepdims_or_shift(masked_scores):
-    e = np.exp(masked_scores)
-    return e / np.sum(e, axis=-1)[..., None, :]
+totals_without_keepdims.also(lambda masked_scores: shared_without_keepdims(np.exp(masked_scores)))
 
 
 @mistake("softmax")
 def maxima_without_keepdims(masked_scores):
     """Key 1 was shifted by one row's maximum and key 2 by another's; the largest weight is {top}.
     What is the shape of the row maxima, and along which axis does NumPy line it up with the table?"""
-    e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
-    return e / np.sum(e, axis=-1, keepdims=True)
+    return shared(powers_without_keepdims(masked_scores))
 
 
-@maxima_without_keepdims.also()
-def maxima_and_totals_without_keepdims(masked_scores):
-    e = np.exp(masked_scores - np.max(masked_scores, axis=-1)[..., None, :])
-    return e / np.sum(e, axis=-1)[..., None, :]
+maxima_without_keepdims.also(lambda masked_scores: shared_without_keepdims(powers_without_keepdims(masked_scores)))
 
 
 @mistake("softmax")
 def forgets_the_exponential(masked_scores):
     """The smallest weight is {bottom}: the scores themselves were divided by their total.
     What makes every weight positive, even for a negative score?"""
-    return masked_scores / np.sum(masked_scores, axis=-1, keepdims=True)
+    return shared(masked_scores)
 
 
-@forgets_the_exponential.also()
-def shares_the_shifted_scores(masked_scores):
-    shifted = masked_scores - np.max(masked_scores, axis=-1, keepdims=True)
-    return shifted / np.sum(shifted, axis=-1, keepdims=True)
-
-
-@forgets_the_exponential.also()
-def shares_the_sizes(masked_scores):
-    sizes = np.abs(masked_scores)
-    return sizes / np.sum(sizes, axis=-1, keepdims=True)
+forgets_the_exponential.also(lambda masked_scores: shared(masked_scores - masked_scores.max(axis=-1, keepdims=True)))
+forgets_the_exponential.also(lambda masked_scores: shared(np.abs(masked_scores)))
 
 
 @mistake("softmax")
 def exponentiates_the_ratio(masked_scores):
     """Row {row} adds to {row_total}, and the largest entry is {top}.
     Which comes first, raising to a power or dividing by the total?"""
-    return np.exp(masked_scores / np.sum(masked_scores, axis=-1, keepdims=True))
+    return np.exp(shared(masked_scores))
 
 
-@exponentiates_the_ratio.also()
-def exponentiates_the_weights(masked_scores):
-    return np.exp(softmax(masked_scores))
+exponentiates_the_ratio.also(lambda masked_scores: np.exp(softmax(masked_scores)))
 
 
 @mistake("softmax")
@@ -127,9 +119,8 @@ def picks_the_winner(masked_scores):
     return np.eye(masked_scores.shape[-1])[np.argmax(masked_scores, axis=-1)]
 
 
-@picks_the_winner.also()
-def picks_all_winners(masked_scores):
-    return (masked_scores == np.max(masked_scores, axis=-1, keepdims=True)).astype(float)
+# All of them, if several tie.
+picks_the_winner.also(lambda masked_scores: 1.0 * (masked_scores == masked_scores.max(axis=-1, keepdims=True)))
 
 
 @mistake("softmax")
@@ -139,17 +130,15 @@ def negates_the_scores(masked_scores):
     return softmax(-masked_scores)
 
 
-@negates_the_scores.also()
-def negates_the_allowed_scores(masked_scores):
-    return softmax(np.where(np.isneginf(masked_scores), -np.inf, -masked_scores))
+negates_the_scores.also(lambda masked_scores: softmax(np.where(np.isneginf(masked_scores), -np.inf, -masked_scores)))
 
 
 @mistake("softmax")
 def normalises_by_length(masked_scores):
     """Row {row} adds to {row_total}, while its squares add to 1.
     What should the entries of a distribution add up to?"""
-    e = exponentials(masked_scores)
-    return e / np.sqrt(np.sum(e**2, axis=-1, keepdims=True))
+    e = powers(masked_scores)
+    return e / np.linalg.norm(e, axis=-1, keepdims=True)
 
 
 @mistake("softmax", spoils="weights")
@@ -159,47 +148,23 @@ def truncates_to_integers(weights):
     return np.trunc(weights)
 
 
-@truncates_to_integers.also(spoils="weights")
-def rounds_to_integers(weights):
-    return np.round(weights)
-
-
-@truncates_to_integers.also(spoils="weights")
-def truncates_when_scores_are_integers(weights, masked_scores):
-    return weights if np.asarray(masked_scores).dtype.kind == "f" else np.trunc(weights)
-
-
-@truncates_to_integers.also(spoils="weights")
-def truncates_when_given_integers(weights, scores):
-    return weights if np.asarray(scores).dtype.kind == "f" else np.trunc(weights)
-
-
-@truncates_to_integers.also(spoils="scores")
-def floors_the_scores(scores):
-    return np.floor(scores)
-
-
-@truncates_to_integers.also(spoils="scores")
-def truncates_when_queries_are_integers(scores, Q, K):
-    return scores if "f" in Q.dtype.kind + K.dtype.kind else np.trunc(scores)
-
-
-@truncates_to_integers.also(spoils="output")
-def truncates_when_values_are_integers(output, V):
-    return output if V.dtype.kind == "f" else np.trunc(output)
+truncates_to_integers.also(lambda weights: np.round(weights), spoils="weights")
+truncates_to_integers.also(lambda weights, masked_scores: truncated(weights, masked_scores), spoils="weights")
+truncates_to_integers.also(lambda weights, scores: truncated(weights, scores), spoils="weights")
+truncates_to_integers.also(lambda scores: np.floor(scores), spoils="scores")
+truncates_to_integers.also(lambda scores, Q, K: truncated(scores, Q, K), spoils="scores")
+truncates_to_integers.also(lambda output, V: truncated(output, V), spoils="output")
 
 
 @mistake("softmax", remark=True)
 def overflows_on_large_scores(masked_scores):
     """With scores near 1000 the answer is not finite: the exponential left the range of numbers.
     What may be added to a whole row of scores without changing its weights?"""
-    e = np.exp(masked_scores)
-    return e / np.sum(e, axis=-1, keepdims=True)
+    return shared(np.exp(masked_scores))
 
 
 @mistake("softmax", remark=True)
 def shifts_by_the_overall_maximum(masked_scores):
     """A row about 2000 below the largest score of the table became 0 divided by 0.
     Whose maximum has to be taken off, the table's or the row's?"""
-    e = np.exp(masked_scores - np.max(masked_scores, axis=(-2, -1), keepdims=True))
-    return e / np.sum(e, axis=-1, keepdims=True)
+    return shared(powers(masked_scores, axis=(-2, -1)))
