@@ -24,6 +24,16 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # as of `labkit build | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed at the exit
         return UNREAD
+    except (ValueError, OSError) as error:
+        print(_words(error), file=sys.stderr)
+        return MISUSE
+
+
+def _words(error: Exception) -> str:
+    """The system's own errors without their number, and with something to do."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}. Give another path."
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,12 +58,8 @@ def _add_build(commands) -> None:
 def _build(arguments: argparse.Namespace) -> int:
     from labkit import labs
 
-    try:
-        reports = labs.check(arguments.root) if arguments.check else labs.build(arguments.root, arguments.force)
-        return _show(reports, arguments.json)
-    except FileNotFoundError as error:
-        print(error, file=sys.stderr)
-        return MISUSE
+    reports = labs.check(arguments.root) if arguments.check else labs.build(arguments.root, arguments.force)
+    return _show(reports, arguments.json)
 
 
 def _add_grade(commands) -> None:
@@ -78,6 +84,9 @@ def _add_grade(commands) -> None:
 
 
 def _grade(arguments: argparse.Namespace) -> int:
+    if sys.platform == "win32":
+        raise ValueError("grade: it needs Linux or macOS to run students' code apart; got Windows. Use WSL.")
+
     from tqdm import tqdm
 
     from labkit.grading import batch
@@ -89,20 +98,9 @@ def _grade(arguments: argparse.Namespace) -> int:
             bar.total = of
             bar.update(done - bar.n)
 
-        try:
-            summary = batch.grade_batch(Path(arguments.submissions), out, batch.options(vars(arguments)), tell)
-        except (ValueError, OSError) as error:
-            print(_words(error), file=sys.stderr)
-            return MISUSE
+        summary = batch.grade_batch(Path(arguments.submissions), out, batch.options(vars(arguments)), tell)
     print(json.dumps(summary.facts(out), indent=1) if arguments.json else f"{summary}\nLook at {out / batch.REPORT}")
     return GOOD if summary.ok else FINDINGS
-
-
-def _words(error: Exception) -> str:
-    """The system's own errors without their number, and with something to do."""
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}. Give another path."
-    return str(error)
 
 
 def _add_report(commands) -> None:
@@ -114,11 +112,7 @@ def _add_report(commands) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     from labkit.grading import publish
 
-    try:
-        publish.report(Path(arguments.out))
-    except (ValueError, OSError) as error:
-        print(_words(error), file=sys.stderr)
-        return MISUSE
+    publish.report(Path(arguments.out))
     print(f"Look at {Path(arguments.out) / publish.REPORT}")
     return GOOD
 
@@ -159,15 +153,11 @@ def _export_points(arguments: argparse.Namespace) -> int:
 
     exported = Path(arguments.exported) if arguments.exported else None
     to = Path(arguments.to) if arguments.to else filled_name(exported)
-    try:
-        if arguments.place == "canvas":
-            data, notes = points.for_canvas(Path(arguments.graded), arguments.lab, exported, arguments.column)
-        else:
-            data, notes = points.for_moodle(Path(arguments.graded), arguments.lab, exported)
-        to.write_bytes(data)
-    except (ValueError, OSError) as error:
-        print(_words(error), file=sys.stderr)
-        return MISUSE
+    if arguments.place == "canvas":
+        data, notes = points.for_canvas(Path(arguments.graded), arguments.lab, exported, arguments.column)
+    else:
+        data, notes = points.for_moodle(Path(arguments.graded), arguments.lab, exported)
+    to.write_bytes(data)
     print("\n".join([*(f"Note: {note}" for note in notes), f"Import {to}"]))
     return GOOD
 
@@ -179,11 +169,7 @@ def filled_name(exported: Path | None) -> Path:
 def _export_gradescope(arguments: argparse.Namespace) -> int:
     from labkit.grading.exports import gradescope
 
-    try:
-        gradescope.export(Path(arguments.archive), arguments.lab, secret_from(arguments.secret))
-    except (ValueError, OSError) as error:
-        print(_words(error), file=sys.stderr)
-        return MISUSE
+    gradescope.export(Path(arguments.archive), arguments.lab, secret_from(arguments.secret))
     print(f"Upload {arguments.archive} as the autograder of a programming assignment")
     return GOOD
 
@@ -194,13 +180,8 @@ def secret_from(file: str | None) -> bytes:
 
 def _export_nbgrader(arguments: argparse.Namespace) -> int:
     from labkit.grading.exports import nbgrader
-    from labkit.labs import LabError
 
-    try:
-        files = nbgrader.export(Path(arguments.folder), Path(arguments.root))
-    except (ValueError, OSError, LabError) as error:
-        print(_words(error), file=sys.stderr)
-        return MISUSE
+    files = nbgrader.export(Path(arguments.folder), Path(arguments.root))
     print("\n".join(map(str, files)))
     return GOOD
 

@@ -51,7 +51,7 @@ _FORMS = {
 _LOOKS_LIKE_MARKER = re.compile(r"(?i:\b(begin|end)[\s_-]*solution\b)|#\s*STUB\b")
 
 
-class LabError(Exception):
+class LabError(ValueError):
     """What is wrong with a lab's script, in one line for its author."""
 
 

@@ -147,9 +147,9 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
     IntakeError, RosterError, GradebookError, MarksError, ValueError
         If what was given can't be used; says what to do.
     """
+    intake = collect(path, options.lab)
     out.mkdir(parents=True, exist_ok=True)
     with Gradebook.open(out / "gradebook.db") as book:
-        intake = collect(path, options.lab)
         remember(book, intake, options)
         job = pool.Job(secret_of(options.secret or out / "secret"), options.seconds, options.layered, preload(intake))
         mark = fingerprint(job)
