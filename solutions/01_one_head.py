@@ -502,7 +502,7 @@ progress()
 #   counts for the model's answer.
 # - When in doubt, draw the weights and read the margin.
 #
-# **Another round?** `from labkit import fresh_numbers`, then `me = fresh_numbers()` in place of your name: new
-# numbers, same tables.
+# **Another round?** Below the cell with your name, `from labkit import fresh_numbers` and `me = fresh_numbers()`: new
+# numbers, same tables. (Take both out again before you hand in, or fill in the tables anew.)
 #
 # **Next:** `02_causal_mask`, where a token may no longer look ahead.

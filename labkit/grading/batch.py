@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..exercises import LABS
 from . import pool, roster
 from .gradebook import Gradebook
 from .intake import Intake, collect
 from .policy import Row, Rule
-from .publish import REPORT, Published, publish, remember_rule
+from .publish import REPORT, Published, in_words, publish, remember_rule
 from .sandbox import confine
 from .sandbox.host import Seconds
 from .submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission
@@ -37,8 +38,8 @@ class Options:
         The lab that was asked for.
     roster : path, optional
         A CSV that says who is in the course.
-    rule : Rule
-        Which attempt counts, and what lateness costs.
+    rule : Rule, optional
+        Which attempt counts, and what lateness costs; without one, what the gradebook remembers holds.
     workers : int, optional
         Processes; as many as there are cores by default.
     dask : str, optional
@@ -52,7 +53,7 @@ class Options:
 
     lab: str | None = None
     roster: Path | None = None
-    rule: Rule = Rule()
+    rule: Rule | None = None
     workers: int | None = None
     dask: str | None = None
     secret: Path | None = None
@@ -67,9 +68,9 @@ def options(given: Mapping[str, Any]) -> Options:
             flag = "--" + name.replace("_", "-")
             raise ValueError(f"{flag}: must be more than 0; got {given[name]}. Give more, or leave it out.")
     return Options(
-        lab=given["lab"],
+        lab=whole_name(given["lab"]),
         roster=Path(given["roster"]) if given["roster"] else None,
-        rule=Rule(given["keep"], given["due"], given["late"], given["refuse_after"]),
+        rule=rule_from(given),
         workers=given["jobs"],
         dask=given["dask"],
         secret=Path(given["secret"]) if given["secret"] else None,
@@ -78,12 +79,34 @@ def options(given: Mapping[str, Any]) -> Options:
     )
 
 
+def whole_name(lab: str | None) -> str | None:
+    """The lab that a beginning such as 02 stands for, if it is only one."""
+    meant = [one for one in LABS if lab and one.startswith(lab)]
+    return meant[0] if len(meant) == 1 else lab
+
+
+def rule_from(given: Mapping[str, Any]) -> Rule | None:
+    """A rule, if anything was said of one."""
+    named = {"keep": given["keep"], "due": given["due"], "percent_a_day": percent(given["late"])}
+    said = {name: value for name, value in named.items() if value is not None}
+    said |= {} if given["refuse_after"] is None else {"refused_after": given["refuse_after"]}
+    return Rule(**said) if said else None
+
+
+def percent(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise ValueError(f"--late: must be a number of percent, such as 10; got {text!r}. Write one.") from None
+
+
 @dataclass(frozen=True)
 class Summary:
     """What came of a batch."""
 
     published: Published
     graded: int  # now; the others were graded before
+    again: int  # of these: graded before, but not by this labkit, with this secret and these limits
     submissions: int
     system_errors: tuple[str, ...]  # files
     stopped: bool = False
@@ -116,6 +139,8 @@ class Summary:
             "submissions": self.submissions,
             "graded_now": self.graded,
             "students": self.statuses,
+            "graded_again": self.again,
+            "rules": {lab: in_words(rule) for lab, rule in self.published.rules.items()},
             "system_errors": list(self.system_errors),
             "ungradable": self.ungradable,
             "isolation": self.isolation,
@@ -127,10 +152,13 @@ class Summary:
 
     def __str__(self) -> str:
         """The same for people."""
-        done = f"Graded {self.graded} of {self.submissions} submissions now; the others were up to date."
+        again = f", {self.again} of them again, since labkit, its limits or its secret changed" if self.again else ""
+        rest = "" if self.graded == self.submissions else "; the others were up to date"
+        done = f"Graded {self.graded} of {self.submissions} submissions now{again}{rest}."
         stopped = f"Stopped. {self.graded} submissions were graded and are kept; the same command goes on."
         told = [stopped if self.stopped else done]
-        told += ["Students: " + ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in self.statuses.items())]
+        told += ["Notebooks: " + ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in self.statuses.items())]
+        told += [f"{lab}: {in_words(rule)}" for lab, rule in self.published.rules.items()]
         told += [f"Isolation: {one}" for one in self.isolation]
         told += [f"Ungradable: {file}: {reason}" for file, reason in self.ungradable.items()]
         told += [f"Not on the roster: {student}" for student in self.published.unknown]
@@ -155,6 +183,8 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
         mark = fingerprint(job)
         book.refresh(intake.submissions)
         todo = [one for one in intake.submissions if book.needs_grading(one, mark)]
+        before = {record.submission.digest for record in book.latest() if record.fingerprint != mark}
+        again = sum(one.digest in before for one in todo)
         done, stopped = 0, False
         try:
             for done, (one, graded) in enumerate(graded_anywhere(todo, job, options), 1):  # noqa: B007
@@ -164,14 +194,17 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
             stopped = True
         published = publish(out, book)
         failed = [one.submission.file for one in book.latest() if one.graded.status == SYSTEM_ERROR]
-    return Summary(published, done, len(intake.submissions), tuple(failed), stopped)
+    return Summary(published, done, min(again, done), len(intake.submissions), tuple(failed), stopped)
 
 
 def remember(book: Gradebook, intake: Intake, options: Options) -> None:
     """Keep what publishing needs to know, now and by later commands."""
-    remember_rule(book, sorted({one.lab for one in intake.submissions if one.lab}), options.rule)
+    labs = sorted({one.lab for one in intake.submissions if one.lab})
+    remember_rule(book, labs, options.rule)
     if options.roster:
-        book.remember("roster", [asdict(entry) for entry in roster.read(options.roster).entries])
+        read = roster.read(options.roster)
+        book.remember("roster", [asdict(entry) for entry in read.entries])
+        book.remember("notes of roster", read.notes)
     book.remember("notes", sorted({*book.recall("notes", []), *intake.notes}))
 
 

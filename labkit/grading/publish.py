@@ -1,7 +1,7 @@
 """From the gradebook to what people read: CSV files, a page for each student, a page about the class."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Published:
     rows: tuple[Row, ...]
     unknown: tuple[str, ...]
     notes: tuple[str, ...]
+    rules: Mapping[str, Rule]
 
 
 def publish(out: Path, book: Gradebook) -> Published:
@@ -35,12 +36,13 @@ def publish(out: Path, book: Gradebook) -> Published:
         If marks that were given by hand can't be read back; nothing has been written then.
     """
     found = reconciled(book)
-    notes = (*book.recall("notes", []), *found.notes)
     by_hand = out / "written.csv"
     if by_hand.exists():
         book.mark(read_marks(by_hand))
     rows = rows_of(book)
     sheets.publish(out, rows)
+    rules = rules_of(book)
+    notes = (*book.recall("notes", []), *found.notes, *lateness_unknown(rows, rules))
     write_feedback(out / FEEDBACK, rows)
     page = class_page(
         rows,
@@ -49,19 +51,22 @@ def publish(out: Path, book: Gradebook) -> Published:
         link=lambda student: f"{FEEDBACK}/{feedback_name(student)}",
     )
     sheets.write(out / REPORT, encoded(page))
-    return Published(tuple(rows), found.unknown, notes)
+    return Published(tuple(rows), found.unknown, notes, rules)
 
 
 def rows_of(book: Gradebook) -> list[Row]:
     """What counts, a row for each student and lab, under the rules of the gradebook."""
-    rules = {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
     names = {entry["id"]: entry["name"] for entry in book.recall("roster", [])}
-    return counted(book.latest(), rules, roster=names, marks=book.marks())
+    return counted(book.latest(), rules_of(book), roster=names, marks=book.marks())
+
+
+def rules_of(book: Gradebook) -> dict[str, Rule]:
+    return {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
 
 
 def reconciled(book: Gradebook) -> Reconciled:
     """Hold all that was ever handed in against the roster, if there is one, and keep who is who."""
-    roster = Roster(tuple(entry_from(one) for one in book.recall("roster", [])))
+    roster = Roster(tuple(map(entry_from, book.recall("roster", []))), tuple(book.recall("notes of roster", [])))
     submissions = [record.submission for record in book.latest()]
     senders = [replace(one, student=one.sender or one.student, sender="") for one in submissions]
     if not roster.entries:
@@ -99,6 +104,27 @@ def encoded(page: str) -> bytes:
     return page.encode("utf-8", "replace")  # a name may hold half a character
 
 
-def remember_rule(book: Gradebook, labs: Sequence[str], rule: Rule) -> None:
-    """Keep the rule for these labs; others keep their own."""
-    book.remember("rules", book.recall("rules", {}) | {lab: asdict(rule) for lab in labs})
+def remember_rule(book: Gradebook, labs: Sequence[str], rule: Rule | None) -> None:
+    """Keep the rule for these labs; without one, what was kept before holds."""
+    kept = book.recall("rules", {})
+    given = dict.fromkeys(labs, asdict(rule)) if rule else {lab: asdict(Rule()) for lab in labs if lab not in kept}
+    book.remember("rules", kept | given)
+
+
+def in_words(rule: Rule) -> str:
+    due = f"due {rule.due}" if rule.due else "no due date"
+    off = f"{rule.percent_a_day:g} % off each begun day late" if rule.percent_a_day else "nothing off for lateness"
+    refused = "" if rule.refused_after is None else f", no points after {rule.refused_after} days"
+    return f"the {rule.keep} attempt counts, {due}, {off}{refused}"
+
+
+def lateness_unknown(rows: Sequence[Row], rules: Mapping[str, Rule]) -> list[str]:
+    """What nobody would notice: a rule about lateness that has nothing to go by."""
+    notes = []
+    for lab, rule in rules.items():
+        sent = [attempt.record.submission for row in rows if row.lab == lab for attempt in row.tries]
+        if rule.due and sent and not any(one.submitted_at for one in sent):
+            notes.append(f"{lab}: these files don't say when they were handed in; only what is marked late is late.")
+        if not rule.due and (rule.percent_a_day or rule.refused_after is not None):
+            notes.append(f"{lab}: without --due only what the platform marked late is late.")
+    return notes

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from .made_class import make_class
-from .test_batch import command, run, sandboxes, soon, what_people_read
+from .test_batch import command, descendants, run, soon, what_people_read
 
 
 class Cluster:
@@ -55,7 +55,7 @@ def secret(tmp_path):
 
 
 def test_a_worker_killed_in_mid_run_loses_and_doubles_nothing(cluster, secret, tmp_path):
-    folder, before = tmp_path / "in", sandboxes()
+    folder = tmp_path / "in"
     make_class(folder, 200)
     run(folder, tmp_path / "here", secret)
     process = subprocess.Popen(
@@ -63,7 +63,7 @@ def test_a_worker_killed_in_mid_run_loses_and_doubles_nothing(cluster, secret, t
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert soon(lambda: sandboxes() - before, 60)  # they have begun
+    assert soon(lambda: descendants(cluster.workers[0].pid), 60)  # they have begun
     time.sleep(0.5)
     os.kill(cluster.workers[0].pid, signal.SIGKILL)
     said = json.loads(process.communicate(timeout=300)[0])
