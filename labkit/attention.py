@@ -10,11 +10,16 @@ In docstrings "AQKV" is the course text "Attention, Queries, Keys, and Values". 
 the sizes in it, what is of the wrong kind a TypeError; each begins with the name of the step that found it.
 """
 
+import math
 import operator
+from functools import reduce
+from itertools import product
 
 import numpy as np
 
-SCORES_AT_ONCE = 2**19  # `attention` holds no more scores than this at a time, unless the weights are asked for
+QUERIES_AT_ONCE = 256  # fewer make for slow matrix products; more scores than these times those leave the cache
+KEYS_AT_ONCE = 1024
+LOWEST = -3e38  # where looking for the largest score starts: finite, since some keys may all be hidden
 
 
 def attention_scores(Q, K, scale=None):
@@ -122,7 +127,7 @@ def attention(Q, K, V, mask=None, *, is_causal=False, scale=None, empty_rows="er
         As for `attention_weights`.
     V : array (..., n_k, d_v)
     return_weights : bool
-        Without the weights a large score table is never held whole: memory grows as n_q + n_k.
+        Without the weights a large score table is never held whole: memory grows as n_q + n_k. Every core then works.
 
     Returns
     -------
@@ -130,17 +135,18 @@ def attention(Q, K, V, mask=None, *, is_causal=False, scale=None, empty_rows="er
         Row i lies among the values that query i may see.
     weights : array (..., n_q, n_k), only if asked for
     """
-    Q, K, V = (_real("attention", name, array, 2) for name, array in (("Q", Q), ("K", K), ("V", V)))
+    Q, K, V = _real("attention", "Q", Q, 2), _real("attention", "K", K, 2), _real("attention", "V", V, 2)
     shape = _scores_shape(Q, K)
     if mask is not None:
         mask = _boolean(mask, shape)
         shape = np.broadcast_shapes(shape, mask.shape)
     _check_values(K, V, shape)
-    if not return_weights and np.prod(shape, dtype=float) > SCORES_AT_ONCE:
-        return _attention_by_blocks(Q, K, V, mask, is_causal, scale, empty_rows, _rows_at_once(shape))
-    weights = attention_weights(Q, K, mask, is_causal=is_causal, scale=scale, empty_rows=empty_rows)
-    output = _mix(weights, V, mask, is_causal)
-    return (output, weights) if return_weights else output
+    if return_weights:
+        weights = attention_weights(Q, K, mask, is_causal=is_causal, scale=scale, empty_rows=empty_rows)
+        return _mix(weights, V, mask, is_causal), weights
+    output, empty = _attention_by_blocks(Q, K, V, mask, is_causal, _factor(scale, Q.shape[-1]), shape)
+    _check_empty(empty, empty_rows)
+    return output
 
 
 def causal_mask(n_q, n_k=None):
@@ -178,11 +184,12 @@ def padding_mask(lengths, n_k):
     """
     n_k = _whole("padding_mask", "n_k", n_k, least=0)
     lengths = _array("padding_mask", "lengths", lengths)
-    is_whole, advice = lengths.dtype.kind in "iu" or not lengths.size, "Count the tokens of each sequence."
-    _need(is_whole, "padding_mask", "lengths must be integers", _kind(lengths), advice, TypeError)
+    advice = "Count the tokens of each sequence."
+    if lengths.size and lengths.dtype.kind not in "iu":
+        raise TypeError(_words("padding_mask", "lengths must be integers", _kind(lengths), advice))
     outside = lengths[(lengths < 0) | (lengths > n_k)]
-    rule, got = f"lengths must be from 0 to n_k = {n_k}", next(iter(outside), None)
-    _need(not outside.size, "padding_mask", rule, got, advice)
+    if outside.size:
+        raise ValueError(_words("padding_mask", f"lengths must be from 0 to n_k = {n_k}", outside[0], advice))
     return np.arange(n_k) < lengths[..., None]
 
 
@@ -200,8 +207,9 @@ def split_heads(Y, n_heads):
     """
     Y, n_heads = _real("split_heads", "Y", Y, 2), _whole("split_heads", "n_heads", n_heads, least=1)
     *lead, length, width = Y.shape
-    rule, got = "n_heads must divide the width of Y", f"Y {Y.shape} and n_heads {n_heads}"
-    _need(width % n_heads == 0, "split_heads", rule, got, "Give every head the same number of columns.")
+    if width % n_heads:
+        rule, got = "n_heads must divide the width of Y", f"Y {Y.shape} and n_heads {n_heads}"
+        raise ValueError(_words("split_heads", rule, got, "Give every head the same number of columns."))
     return Y.reshape(*lead, length, n_heads, width // n_heads).swapaxes(-2, -3).copy()
 
 
@@ -255,7 +263,7 @@ def multi_head_attention(
     return (output, weights) if return_weights else output
 
 
-# ---- the mix, and the same in less memory ----------------------------------------------------------------------------
+# ---- the mix, and the same in less time and memory -------------------------------------------------------------------
 
 
 def _mix(weights, V, mask=None, is_causal=False):
@@ -263,55 +271,137 @@ def _mix(weights, V, mask=None, is_causal=False):
     if np.isfinite(V).all():
         return weights @ V
     allowed = causal_mask(*weights.shape[-2:]) if is_causal else np.ones((1, weights.shape[-1]), dtype=bool)
-    allowed = allowed if mask is None else allowed & mask
+    allowed = (allowed if mask is None else allowed & mask).astype(weights.dtype)  # products of floats are quicker
     output = weights @ np.where(np.isfinite(V), V, 0)  # 0 · nan is nan: first without, then for those who see them
     with np.errstate(invalid="ignore"):  # inf - inf is nan, as it should be
         for value, where in ((np.inf, np.isposinf(V)), (-np.inf, np.isneginf(V)), (np.nan, np.isnan(V))):
-            output = np.where(allowed @ where, output + value, output)
+            output = np.where(allowed @ where > 0, output + value, output)
     return output
 
 
-def _attention_by_blocks(Q, K, V, mask, is_causal, scale, empty_rows, rows):
-    """`attention` from so many rows of the score table at a time, which works since no row depends on another."""
-    n_q, n_k = Q.shape[-2], K.shape[-2]
+def _in_place(Q, K, V, mask, first, factor):
+    """All five steps in as little time as NumPy allows, for ordinary numbers: anything else makes the output nan.
+
+    If `first` is given, the mask is causal, too, and Q begins with that query.
+    """
+    Q = Q * factor
+    if K.shape[-2] <= KEYS_AT_ONCE:
+        output, total, _ = _over_keys(Q, K, V, mask, first)
+    else:
+        output, total, _ = reduce(_joined, (_over_keys(Q, *some) for some in _some_keys(K, V, mask, first)))
+    output /= total
+    return output
+
+
+def _over_keys(Q, K, V, mask, first):
+    """For each query: the sum of values times powers, the sum of powers, and the largest score, which has power 1."""
+    scores = K @ Q.mT  # keys are the rows here: a narrow table is quicker to fill
     if mask is not None:
-        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, (n_q, n_k)))
-    outputs = []
-    for start in range(0, n_q, rows):
-        stop = min(start + rows, n_q)
-        seen = min(stop, n_k) if is_causal else n_k  # later keys are hidden from the whole block
-        allowed = None if mask is None else mask[..., start:stop, :seen]
-        if is_causal:
-            causal = np.arange(seen) <= np.arange(start, stop)[:, None]
-            allowed = causal if mask is None else causal & allowed
-        weights = attention_weights(Q[..., start:stop, :], K[..., :seen, :], allowed, scale=scale, empty_rows="zeros")
-        _check_empty(~weights.any(axis=-1), empty_rows, first=start)
-        outputs.append(_mix(weights, V[..., :seen, :], allowed))
-    return np.concatenate(outputs, axis=-2)
+        scores.mT[~mask] = -np.inf
+    if first is not None:
+        n_k, n_q = scores.shape[-2:]
+        seen_by_all = max(first, 0)
+        hidden = np.arange(seen_by_all, n_k)[:, None] > np.arange(first, first + n_q)
+        np.copyto(scores[..., seen_by_all:, :], -np.inf, where=hidden)
+    largest = scores.max(axis=-2, keepdims=True, initial=LOWEST)
+    scores -= largest
+    powers = np.exp(scores, out=scores)
+    wide = np.float32 if powers.itemsize == 2 else None  # float16 cannot count more than 65504 keys
+    total = powers.sum(axis=-2, keepdims=True, dtype=wide)
+    return powers.mT @ V, total.mT, largest.mT
 
 
-def _rows_at_once(shape):
-    *lead, _, n_k = shape
-    return max(1, SCORES_AT_ONCE // int(np.prod([*lead, n_k])))
+def _some_keys(K, V, mask, first):
+    """K, V, mask and first for some keys after the other."""
+    for keys in _slices(K.shape[-2], KEYS_AT_ONCE):
+        allowed = None if mask is None else mask[..., keys]
+        yield K[..., keys, :], V[..., keys, :], allowed, None if first is None else first - keys.start
+
+
+def _joined(some, more):
+    """What `_over_keys` would give for both lots of keys at once: sums shrink where the largest score grows."""
+    largest = np.maximum(some[2], more[2])
+    output, total = 0, 0
+    for part_of_output, part_of_total, own_largest in (some, more):
+        shrink = np.exp(own_largest - largest)
+        output, total = output + part_of_output * shrink, total + part_of_total * shrink
+    return output, total, largest
+
+
+@np.errstate(all="ignore")
+def _block(Q, K, V, mask, first, factor):
+    """The output of a block of queries, and which of them may see no key."""
+    output = _in_place(Q, K, V, mask, first, factor)
+    if output.size and math.isfinite(output.sum()):
+        return output, False
+    n_q, n_k = Q.shape[-2], K.shape[-2]
+    if first is not None:
+        causal = np.arange(n_k) <= np.arange(first, first + n_q)[:, None]
+        mask = causal if mask is None else causal & mask
+    outputs, empty = [], []
+    for rows in _slices(n_q, QUERIES_AT_ONCE * KEYS_AT_ONCE // n_k):
+        allowed = None if mask is None else mask[..., rows, :]
+        weights = attention_weights(Q[..., rows, :], K, allowed, scale=factor, empty_rows="zeros")
+        outputs.append(_mix(weights, V, allowed))
+        empty.append(~weights.any(axis=-1))
+    return np.concatenate(outputs, axis=-2), np.concatenate(empty, axis=-1)
+
+
+def _attention_by_blocks(Q, K, V, mask, is_causal, factor, shape):
+    """The output of every query, and which of them may see no key; `shape` is that of the scores."""
+    n_q, n_k = shape[-2:]
+    lead = _broadcast(shape[:-2], V.shape[:-2])
+    if mask is not None:
+        Q, mask = np.broadcast_to(Q, (*shape[:-2], *Q.shape[-2:])), np.broadcast_to(mask, shape)
+    if math.prod(lead) * n_q <= QUERIES_AT_ONCE:
+        return _block(Q, K, V, mask, 0 if is_causal else None, factor)
+    from . import cores  # loads more than NumPy
+
+    Q, K, V = (np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in (Q, K, V))
+    mask = None if mask is None else np.broadcast_to(mask, (*lead, n_q, n_k))
+    output = np.empty((*lead, n_q, V.shape[-1]), np.result_type(Q, K, V))
+    empty = np.zeros((*lead, n_q), dtype=bool)
+
+    def work(block):
+        *table, queries = block
+        seen = (*table, slice(queries.stop if is_causal else None))  # later keys are hidden from the whole block
+        allowed = None if mask is None else mask[block][..., seen[-1]]
+        first = queries.start if is_causal else None
+        output[block], empty[block] = _block(Q[block], K[seen], V[seen], allowed, first, factor)
+
+    cores.share_out(work, _blocks(lead, n_q))
+    axes_of_V_alone = (0,) * (len(lead) + 2 - len(shape))
+    return output, empty[axes_of_V_alone][tuple(map(slice, shape[:-1]))]
+
+
+def _blocks(lead, n_q):
+    """Indices (*lead, queries) of some queries of one table, or of all queries of several short tables."""
+    tables = product(*map(range, lead[:-1]), *(_slices(n, QUERIES_AT_ONCE // n_q) for n in lead[-1:]))
+    return [(*table, queries) for table in tables for queries in _slices(n_q, QUERIES_AT_ONCE)]
+
+
+def _slices(n, size):
+    """Slices of so many, but at least of 1, that cover 0 to n."""
+    size = max(1, size)
+    return [slice(start, min(start + size, n)) for start in range(0, n or 1, size)]
 
 
 # ---- what must hold --------------------------------------------------------------------------------------------------
 
 
-def _need(holds, where, rule, got, advice, error=ValueError):
-    if not holds:
-        raise error(f"{where}: {rule}; got {got}. {advice}")
+def _words(where, rule, got, advice):
+    return f"{where}: {rule}; got {got}. {advice}"
 
 
 def _array(where, name, value):
-    hides = hasattr(value, "filled") and np.any(value.mask)  # a masked array, whose hidden numbers asarray would show
-    advice = "Fill it, and pass its mask by itself."
-    _need(not hides, where, f"{name} must be a plain array", "a masked one", advice, TypeError)
+    if hasattr(value, "filled") and np.any(value.mask):  # a masked array, whose hidden numbers asarray would show
+        rule, advice = f"{name} must be a plain array", "Fill it, and pass its mask by itself."
+        raise TypeError(_words(where, rule, "a masked one", advice))
     try:
         return np.asarray(value)
     except ValueError:
         rule = f"{name} must have rows of one length"
-        raise ValueError(f"{where}: {rule}; got a ragged list. Fill up the short ones.") from None
+        raise ValueError(_words(where, rule, "a ragged list", "Fill up the short ones.")) from None
 
 
 def _kind(array):
@@ -320,80 +410,98 @@ def _kind(array):
     return {"U": "text", "S": "bytes", "c": "complex numbers"}.get(array.dtype.kind, f"dtype {array.dtype}")
 
 
+FORMS = {
+    1: ("at least one row of numbers", "Put brackets around it."),
+    2: ("a table with a row for each position", "Write a single row as [[...]]."),
+    3: ("(..., n_heads, T, width)", "Give the heads an axis of their own."),
+}
+
+
 def _real(where, name, value, axes=1):
     """`value` as floats with at least so many axes."""
+    if type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim >= axes:  # as a rule
+        return value
     array = _array(where, name, value)
-    rule, advice = f"{name} must hold real numbers", "Give integers or floats only."
-    _need(array.dtype.kind in "fiub", where, rule, _kind(array), advice, TypeError)
-    form = (
-        ("at least one row of numbers", "Put brackets around it."),
-        ("a table with a row for each position", "Write a single row as [[...]]."),
-        ("(..., n_heads, T, width)", "Give the heads an axis of their own."),
-    )[axes - 1]
-    _need(array.ndim >= axes, where, f"{name} must be {form[0]}", f"shape {array.shape}", form[1])
+    if array.dtype.kind not in "fiub":
+        rule, advice = f"{name} must hold real numbers", "Give integers or floats only."
+        raise TypeError(_words(where, rule, _kind(array), advice))
+    if array.ndim < axes:
+        form, advice = FORMS[axes]
+        raise ValueError(_words(where, f"{name} must be {form}", f"shape {array.shape}", advice))
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _boolean(mask, shape):
     """`mask` as booleans that fit scores of `shape`."""
     mask = _array("mask_scores", "mask", mask)
-    rule, advice = "mask must hold True (may attend) and False, or 1 and 0", "Compare something to get booleans."
-    _need(mask.dtype.kind in "fiub", "mask_scores", rule, _kind(mask), advice, TypeError)
+    rule = "mask must hold True (may attend) and False, or 1 and 0"
+    if mask.dtype.kind not in "fiub":
+        raise TypeError(_words("mask_scores", rule, _kind(mask), "Compare something to get booleans."))
     if mask.dtype.kind != "b":
-        other = mask[(mask != 0) & (mask != 1)]
-        advice = "It looks additive: add it to the scores, or pass mask == 0."
-        _need(not other.size, "mask_scores", rule, next(iter(other), None), advice)
+        other, advice = mask[(mask != 0) & (mask != 1)], "It looks additive: add it to the scores, or pass mask == 0."
+        if other.size:
+            raise ValueError(_words("mask_scores", rule, other[0], advice))
     table_fits = mask.ndim > 0 and all(m in (1, n) for m, n in zip(mask.shape[::-1][:2], shape[::-1][:2], strict=False))
-    fits = table_fits and _broadcast(mask.shape, shape) is not None
-    rule, got = "mask must fit the scores (..., n_q, n_k)", f"mask {mask.shape} and scores {shape}"
-    _need(fits, "mask_scores", rule, got, "Rows are queries; a mask (batch, n_k) goes in as mask[:, None, :].")
+    if not table_fits or _broadcast(mask.shape, shape) is None:
+        rule, got = "mask must fit the scores (..., n_q, n_k)", f"mask {mask.shape} and scores {shape}"
+        advice = "Rows are queries; a mask (batch, n_k) goes in as mask[:, None, :]."
+        raise ValueError(_words("mask_scores", rule, got, advice))
     return mask.astype(bool, copy=False)
 
 
-def _broadcast(*shapes):
+def _broadcast(shape, other):
     """The shape that these broadcast to, or None."""
+    if shape == other:  # as a rule, and broadcast_shapes takes its time
+        return shape
     try:
-        return np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(shape, other)
     except ValueError:
         return None
 
 
 def _scores_shape(Q, K):
     """The shape (..., n_q, n_k) of the scores of Q and K, if they fit."""
-    where, got = "attention_scores", f"Q {Q.shape} and K {K.shape}"
-    lead = _broadcast(Q.shape[:-2], K.shape[:-2])
-    same_width = Q.shape[-1] == K.shape[-1]
-    _need(same_width, where, "Q and K must have the same width d_k", got, "Check which projection made each.")
-    _need(0 not in K.shape[-2:], where, "n_k and d_k must be at least 1", got, "Check what was cut away.")
-    _need(lead is not None, where, "leading axes of Q and K must be equal or 1", got, "Repeat or add an axis.")
-    return (*lead, Q.shape[-2], K.shape[-2])
+    lead, (n_q, d_Q), (n_k, d_K) = _broadcast(Q.shape[:-2], K.shape[:-2]), Q.shape[-2:], K.shape[-2:]
+    if d_Q != d_K:
+        rule, advice = "Q and K must have the same width d_k", "Check which projection made each."
+    elif n_k == 0 or d_K == 0:
+        rule, advice = "n_k and d_k must be at least 1", "Check what was cut away."
+    elif lead is None:
+        rule, advice = "leading axes of Q and K must be equal or 1", "Repeat or add an axis."
+    else:
+        return (*lead, n_q, n_k)
+    raise ValueError(_words("attention_scores", rule, f"Q {Q.shape} and K {K.shape}", advice))
 
 
 def _check_values(K, V, shape):
-    rule, got = "K and V must have the same number of rows n_k", f"K {K.shape} and V {V.shape}"
-    _need(K.shape[-2] == V.shape[-2], "attention", rule, got, "Take both from the same sequence.")
-    rule, got = "leading axes of V and the weights must be equal or 1", f"V {V.shape} and weights {shape}"
-    _need(_broadcast(shape[:-2], V.shape[:-2]) is not None, "attention", rule, got, "Repeat or add an axis.")
+    if K.shape[-2] != V.shape[-2]:
+        rule, got = "K and V must have the same number of rows n_k", f"K {K.shape} and V {V.shape}"
+        raise ValueError(_words("attention", rule, got, "Take both from the same sequence."))
+    if _broadcast(shape[:-2], V.shape[:-2]) is None:
+        rule, got = "leading axes of V and the weights must be equal or 1", f"V {V.shape} and weights {shape}"
+        raise ValueError(_words("attention", rule, got, "Repeat or add an axis."))
 
 
-def _check_empty(empty, empty_rows, kind="query", first=0):
-    """Refuse rows without weights, where `empty` is True, by the name of the first."""
-    choices, got = ("error", "zeros"), repr(empty_rows)
-    _need(empty_rows in choices, "softmax", 'empty_rows must be "error" or "zeros"', got, "Choose one.")
-    if empty_rows == "error" and empty.any():
+def _check_empty(empty, empty_rows, kind="query"):
+    """Refuse rows without weights, where `empty` is True, by the name of the first; a plain False is quick."""
+    if empty_rows not in ("error", "zeros"):
+        raise ValueError(_words("softmax", 'empty_rows must be "error" or "zeros"', repr(empty_rows), "Choose one."))
+    if empty_rows == "error" and empty is not False and empty.any():
         places = np.argwhere(np.atleast_1d(empty)) + 1
         *lead, row = min(places.tolist(), key=lambda place: (place[-1], place))
         entry = f" of entry {tuple(lead) if len(lead) > 1 else lead[0]}" if lead else ""
-        rule, got = f"each {kind} must have a key with a score above -inf", f"none for {kind} {row + first}{entry}"
-        raise ValueError(f'softmax: {rule}; got {got}. Allow one, or ask for empty_rows="zeros".')
+        rule, got = f"each {kind} must have a key with a score above -inf", f"none for {kind} {row}{entry}"
+        raise ValueError(_words("softmax", rule, got, 'Allow one, or ask for empty_rows="zeros".'))
 
 
 def _axis(axis, shape):
     """`axis` counted from 0."""
-    axes = len(shape)
-    axis, advice = _whole("softmax", "axis", axis), "Keys are along axis -1."
-    _need(-axes <= axis < axes, "softmax", f"axis must be from {-axes} to {axes - 1}", axis, advice)
-    _need(shape[axis], "softmax", "a row must have at least one score", f"shape {shape}", "Check what was cut away.")
+    axes, axis = len(shape), _whole("softmax", "axis", axis)
+    if not -axes <= axis < axes:
+        raise ValueError(_words("softmax", f"axis must be from {-axes} to {axes - 1}", axis, "Keys are along axis -1."))
+    if not shape[axis]:
+        rule, got = "a row must have at least one score", f"shape {shape}"
+        raise ValueError(_words("softmax", rule, got, "Check what was cut away."))
     return axis % axes
 
 
@@ -401,10 +509,11 @@ def _factor(scale, d_k):
     if scale is None:
         return d_k**-0.5
     factor = _array("attention_scores", "scale", scale)
-    number = factor.ndim == 0 and factor.dtype.kind in "fiu"
     rule, advice = "scale must be one finite number", "Leave it out for 1 / sqrt(d_k)."
-    _need(number, "attention_scores", rule, type(scale).__name__, advice, TypeError)
-    _need(np.isfinite(factor), "attention_scores", rule, scale, advice)
+    if factor.ndim or factor.dtype.kind not in "fiu":
+        raise TypeError(_words("attention_scores", rule, type(scale).__name__, advice))
+    if not np.isfinite(factor):
+        raise ValueError(_words("attention_scores", rule, scale, advice))
     return float(factor)
 
 
@@ -414,9 +523,10 @@ def _whole(where, name, value, least=None):
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
-    got, advice = type(value).__name__, "Count with an int."
-    _need(number is not None, where, f"{name} must be an integer", got, advice, TypeError)
-    _need(least is None or number >= least, where, f"{name} must be at least {least}", number, "Check its sign.")
+    if number is None:
+        raise TypeError(_words(where, f"{name} must be an integer", type(value).__name__, "Count with an int."))
+    if least is not None and number < least:
+        raise ValueError(_words(where, f"{name} must be at least {least}", number, "Check its sign."))
     return number
 
 
@@ -424,8 +534,9 @@ def _project(name, X, weight_name, W):
     """X W, one row a position."""
     where = "multi_head_attention"
     X, W = _real(where, name, X, 2), _real(where, weight_name, W, 2)
-    rule = f"{weight_name} must be a matrix with a row for each column of {name}"
-    got = f"{weight_name} {W.shape} and {name} {X.shape}"
-    _need(W.ndim == 2 and W.shape[0] == X.shape[-1], where, rule, got, "Tokens are the rows of X, so X is on the left.")
+    if W.ndim != 2 or W.shape[0] != X.shape[-1]:
+        rule = f"{weight_name} must be a matrix with a row for each column of {name}"
+        got = f"{weight_name} {W.shape} and {name} {X.shape}"
+        raise ValueError(_words(where, rule, got, "Tokens are the rows of X, so X is on the left."))
     with np.errstate(over="ignore", invalid="ignore"):  # a token that is hidden may hold anything
         return X @ W

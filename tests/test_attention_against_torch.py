@@ -75,7 +75,8 @@ def test_in_float32():
 
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_in_blocks(is_causal, monkeypatch):
-    monkeypatch.setattr(core, "SCORES_AT_ONCE", 6 * 40 * 7)
+    monkeypatch.setattr(core, "QUERIES_AT_ONCE", 7)
+    monkeypatch.setattr(core, "KEYS_AT_ONCE", 9)
     inputs = table(100, 40)
     assert_allclose(attention(*inputs, is_causal=is_causal), by_torch(*inputs, is_causal=is_causal), rtol=1e-9)
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Each may import only from those before it; inside a package, siblings are free.
 ORDER = (
+    "cores",
     "attention",
     "draw",
     "answer",
@@ -125,8 +126,9 @@ def test_imports_from_above_and_from_siblings_are_free(tmp_path):
 
 
 def test_the_core_imports_numpy_and_the_standard_library_alone():
-    names = {name.partition(".")[0] for name in imported_modules(ROOT / "labkit" / "attention.py", ROOT / "labkit")}
-    assert names - sys.stdlib_module_names == {"numpy"}
+    names = set(imported_modules(ROOT / "labkit" / "attention.py", ROOT / "labkit"))
+    assert {name.partition(".")[0] for name in names} - sys.stdlib_module_names == {"numpy", "labkit"}
+    assert {name for name in names if name.startswith("labkit")} <= {"labkit", "labkit.cores"}
 
 
 def printed_by(code):
