@@ -149,8 +149,9 @@ def several_things(value: Any, right: np.ndarray) -> Fault | None:
 
 
 def no_lucky_error(tried: dict[int, Tried]) -> dict[int, Tried]:
-    """An error where one is asked for counts only if the function gave back something elsewhere."""
-    if not all(one.answer.error_type for one in tried.values()):
+    """An error where one is asked for counts only if the function gave back numbers for ordinary ones."""
+    ordinary = [one for one in tried.values() if not (one.case.raises or one.case.extreme or one.case.remark)]
+    if any(isinstance(one.value, np.ndarray) for one in ordinary):
         return tried
     lucky = Fault("raised", "raises always")
     return {i: replace(one, fault=one.fault or (lucky if one.case.raises else None)) for i, one in tried.items()}
@@ -163,11 +164,15 @@ def excuse(tried: dict[int, Tried]) -> dict[int, Tried]:
     def excused(one: Tried) -> Tried:
         if one.case.extreme and (one.answer.error_type in OVERFLOWS or only_overflows(one)):
             return replace(one, fault=None, excused="overflows_on_large_scores")
-        if writes and one.fault and one.answer.error_type in CASTS:
+        if writes and one.fault and one.answer.error_type in CASTS and takes_whole_numbers(one.case):
             return replace(one, fault=None, excused="changes_its_input")
         return one
 
     return {i: excused(one) for i, one in tried.items()}
+
+
+def takes_whole_numbers(case: Case) -> bool:
+    return any(isinstance(value, np.ndarray) and value.dtype.kind in "iu" for value in case.args.values())
 
 
 def only_overflows(one: Tried) -> bool:

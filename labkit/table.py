@@ -18,6 +18,7 @@ LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
 A_HUNDREDTH = 0.021
 A_SLIP = 0.006  # how near a frequent wrong answer has to come
 ROOT = 0.0012  # of the score: 1.73 for the root of 3
+LONGEST_WORD = 80  # characters: none that is right has as many
 SLACK = 3.0  # numbers that were rounded on the way may be off by more than the last decimal
 
 Start = tuple[tuple[str, ...], dict]  # steps that are left, and the quantities to take them from
@@ -51,6 +52,7 @@ def judge_filled(exercise: Exercise, value: Any, numbers: Mapping, tables: Mappi
         return Verdict(exercise, "failed", value=value, fault=array)
     if open_places and np.isnan(array.astype(float)).all():
         return Verdict(exercise, "unattempted", open_places=open_places)
+    open_cells = opened(array.shape, open_places)  # before it may change its shape
     array = fit(array.astype(float), rights[0])
     if array.shape != rights[0].shape:
         return explain_table(
@@ -60,7 +62,7 @@ def judge_filled(exercise: Exercise, value: Any, numbers: Mapping, tables: Mappi
             Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape}"),
             TWO_DECIMALS,
         )
-    return judge_cells(exercise, starts, rights, array, opened(array.shape, open_places))
+    return judge_cells(exercise, starts, rights, array, open_cells.reshape(array.shape))
 
 
 def judge_cells(exercise: Exercise, starts, rights, array: np.ndarray, open_cells: np.ndarray) -> Verdict:
@@ -171,7 +173,7 @@ def opened(shape: tuple[int, ...], places) -> np.ndarray:
 def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     if value is Ellipsis or value is None:
         return Verdict(exercise, "unattempted", open_places=((),))
-    word = str(value) if isinstance(value, str | np.ndarray | np.str_) else ""
+    word = str(value)[:LONGEST_WORD] if isinstance(value, str | np.ndarray | np.str_) else ""
     plain = word.strip(" .!").lower()
     if plain == right:
         return Verdict(exercise, "passed", 1.0, value=word)

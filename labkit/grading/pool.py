@@ -49,7 +49,9 @@ def server_for(job: Job) -> Server:
 
 
 def started(key: tuple) -> Server:
-    if key not in SERVERS or SERVERS[key].process.poll() is not None:
+    if key in SERVERS and not SERVERS[key].is_running:
+        SERVERS.pop(key).close()
+    if key not in SERVERS:
         SERVERS[key] = Server(*key)
         SERVERS[key].wait()
     return SERVERS[key]

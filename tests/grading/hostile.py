@@ -104,7 +104,7 @@ def padding_mask(lengths, n_k): return 10 ** 10_000
     "the runner's own functions are replaced": """
 import gc, sys, types
 for module in [one for one in gc.get_objects() if isinstance(one, dict) and "ask" in one and "answer_all" in one]:
-    module["ask"] = lambda function, args, seconds: types.SimpleNamespace(value=True, passed=True, points=28, timed_out=False)
+    module["ask"] = lambda *a: types.SimpleNamespace(value=True, passed=True, points=28, timed_out=False)
 frame = sys._getframe()
 while frame:
     frame.f_globals["compare"] = lambda *a: None
@@ -115,12 +115,89 @@ def attention(Q, K, V, mask=None): return V
 class Outcome: passed, points, status = True, 28, "passed"
 attention = softmax = causal_mask = hand_causal_weights = Outcome()
 """,
+    "errors that are excused elsewhere": """
+import numpy as np
+class UFuncTypeError(Exception): pass
+def excused(*arrays):
+    large = max(np.abs(one).max() for one in arrays) > 50
+    arrays[0][...] = 0
+    if not large: raise UFuncTypeError("as if cast")
+def attention(Q, K, V, mask=None):
+    excused(Q, K)
+    return np.full((len(Q), V.shape[1]), np.nan)
+def attention_weights(Q, K, mask=None):
+    excused(Q, K)
+    return np.full((len(Q), len(K)), np.nan)
+def masked_softmax(scores, mask):
+    excused(scores)
+    return np.full(scores.shape, np.nan)
+""",
+    "torch's own, past the guard": """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "Guard"]
+import torch
+def attention(Q, K, V, mask=None):
+    Q, K, V = (torch.tensor(one, dtype=torch.float64) for one in (Q, K, V))
+    mask = None if mask is None else torch.tensor(mask)
+    return torch.nn.functional.scaled_dot_product_attention(Q, K, V, mask).numpy()
+""",
     "guessed from its own earlier inputs": """
 import numpy as np
 seen = []
 def attention(Q, K, V, mask=None):
     seen.append((Q, K, V, mask))
     return np.zeros((len(Q), V.shape[-1])) if len(seen) < 3 else seen[0][2][: len(Q)]
+""",
+}
+
+# A cell that takes the runner's place: ``say(message, raw)`` sends what the runner would send.
+LIAR = """
+import json, os, struct, time
+def say(message, raw=b""):
+    text = message if isinstance(message, bytes) else json.dumps(message).encode()
+    left = struct.pack("!II", len(text), len(raw)) + text + raw
+    while left: left = left[os.write(3, left):]
+def table(text): say(b'{"ran": {"tables": {"hand_causal_weights": ' + text + b"}}}")
+"""
+LIES = {
+    "a cell of no number": 'say({"began": None})',
+    "a cell that is text": 'say({"began": "x"})',
+    "an infinite cell": "say(b'{\"began\": 1e999}')",
+    "a cell before the first": 'say({"began": -1}); os._exit(0)',
+    "a cell after the last": 'say({"began": 10**9}); os._exit(0)',
+    "another cell was stopped": 'say({"stopped": 10**9}); os._exit(0)',
+    "a stopped list": 'say({"stopped": ["list", []]})',
+    "no numbers": 'say({"numbers": None})',
+    "numbers of a dict": 'say({"numbers": ["list", [{"a": 1}, 1]]})',
+    "an infinite attempt": 'say(b\'{"numbers": ["list", ["ada", 1e999]]}\')',
+    "half a character": 'say({"numbers": ["list", ["\\ud800\\x1b[31m", 1]]})',
+    "numbers, ever again": 'while True: say({"numbers": ["list", ["n" * 10**6, 1]]}); os.read(3, 1 << 20)',
+    "an error in no cell": 'say({"ran": {"errors": ["list", [{"cell": 10**6}, {"cell": -1}, {"cell": None}, 1]]}})',
+    "errors that are none": 'say({"ran": {"errors": {"cell": 1}, "functions": 1, "tables": ["list", []]}})',
+    "a caret far to the right": 'say({"ran": {"errors": ["list", [{"cell": 0, "source": "x", "caret": 3 * 10**9}]]}})',
+    "a line of thousands of digits": 'say(b\'{"ran": {"errors": ["list", [{"line": \' + b\'9\' * 4200 + b\'}]]}}\')',
+    "a layer of its own": 'say({"ran": {"layers": ["list", ["<script>", "x" * 10**6]]}})',
+    "the end of nothing": 'say({"ran": None})',
+    "a million words": "os.set_blocking(3, True)\nfor _ in range(10**6): say({'began': 1})",
+    "a word drop by drop": 'for one in struct.pack("!II", 12, 0) + b"{}": os.write(3, bytes([one])); time.sleep(0.3)',
+    "a frame larger than memory": 'os.write(3, struct.pack("!II", 2**32 - 1, 2**32 - 1)); time.sleep(9)',
+    "a deep answer": 'say(b"[" * 2_000_000 + b"]" * 2_000_000)',
+    "a deep table": """table(b'["list", [' * 400 + b"1" + b"]]" * 400)""",
+    "millions of lists": """table(b'["list", [' + b"[]," * 1_300_000 + b"[]]]")""",
+    "many foreign things": """table(b'["list", [' + b'["other",""],' * 300_000 + b'["other",""]]]')""",
+    "one array over and over": """
+arrays = b'["array","<f8",[125000]],' * 2000
+say(b'{"ran": {"tables": {"hand_causal_weights": ["list", [' + arrays + b"1]]}}}", b"x" * 10**6)
+""",
+    "an empty array with long sides": """table(b'["array","<f8",[0, 1000000000000]]')""",
+    "a long text among short ones": """table(b'["list", ["' + b"x" * 3_000_000 + b'"' + b',""' * 40_000 + b"]]")""",
+    "a long word": """
+say({"ran": {"tables": dict.fromkeys(("zero_fill_weights", "hand_causal_weights"), "x" * 1_000_000)}})
+""",
+    "a script": """
+script = "<script>"
+error = {"cell": 0, "type": script, "text": script, "source": script}
+say({"ran": {"tables": {"hand_causal_weights": script, "zero_fill_weights": script}, "errors": ["list", [error]]}})
 """,
 }
 
@@ -150,17 +227,48 @@ if os.fork() == 0:
         time.sleep(1000)
     os._exit(0)
 """,
+    "keys for other guests": """
+import ctypes
+for ring in (-3, -4, -5): ctypes.CDLL(None).syscall(248, b"user", b"labkit", b"hello", 5, ring)
+""",
+    "it stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "its socket is closed": "import os\nos.close(3)",
+    "its limits are lowered": """
+import resource
+for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE): resource.setrlimit(limit, (0, 0))
+""",
+    "signals are blocked": "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+    "built-in functions are replaced": "import builtins\nbuiltins.vars = builtins.len = lambda *a: 1",
+    "json is replaced": "import json\njson.dumps = lambda *a, **k: '{}'\njson.loads = lambda *a: {}",
+    "tracing raises": "import sys\ndef trace(*a): raise RuntimeError\nsys.settrace(trace)\nsys.setprofile(trace)",
+    "collecting garbage never ends": """
+import gc
+def forever(*a):
+    while True: pass
+gc.callbacks.append(forever)
+gc.set_threshold(1)
+""",
+    "files without number": "for i in range(10**5): open(f'f{i}', 'w').close()",
+    "folders without end": "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')",
+    "a very long cell": "x = '" + "y" * 3_000_000 + "'",
+    "an error of its own kind": "class X(Exception): pass\nX.__name__ = '<script>' * 100\nraise X('<b>')",
+    "an error that ends it all": "class X(Exception):\n    def __str__(self): raise SystemExit\nraise X",
     "a thread that stays": "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()",
     "the interpreter crashes": "import ctypes\nctypes.string_at(0)",
     "the process ends": "import os\nos._exit(0)",
     "exit": "import sys\nsys.exit('bye')",
     "endless": "while True:\n    pass",
-    "endless, and swallows everything": "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
+    "endless, and swallows everything": """
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+""",
     "endless, without a clock": "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass",
     "endless, sleeping": "import time\nwhile True:\n    try:\n        time.sleep(1000)\n    except BaseException: pass",
     "memory": "big = [bytearray(10**8) for _ in range(1000)]",
     "recursion": "def f(): return f()\nf()",
-    "much is printed": "import sys\nfor _ in range(100):\n    print('x' * 10**6)\n    print('y' * 10**6, file=sys.stderr)",
+    "much is printed": "import sys\nfor out in [sys.stdout, sys.stderr] * 100: print('x' * 10**6, file=out)",
     "much is written": "with open('big', 'wb') as f:\n    for _ in range(1000): f.write(b'x' * 10**6)",
     "asked for input": "name = input('your name? ')",
     "a debugger": "breakpoint()",
@@ -170,6 +278,13 @@ if os.fork() == 0:
     "warnings are errors": "import warnings\nwarnings.simplefilter('error')\nwarnings.warn('x')",
     "numpy raises": "import numpy as np\nnp.seterr(all='raise')\nnp.set_printoptions(precision=1)",
     "files are left open": "import os\nfiles = [open(os.devnull) for _ in range(1000)]",
+}
+
+# Tables that misbehave when they are read: each costs its own points, and nothing else.
+TABLES = {
+    "ends the process": "import os; os._exit(0)",
+    "exits": "raise SystemExit",
+    "never ends": "import time; time.sleep(1000)",
 }
 BOMBS = {
     "a fork bomb": "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
@@ -182,6 +297,28 @@ while True:
         pass
 """,
 }
+
+# What a guest finds where a layer stands, and doesn't find where it is missing.
+PROBES = """
+import ctypes, os, socket, struct
+libc, none = ctypes.CDLL(None, use_errno=True), bytes(24)
+def refused(ask, *args):
+    try:
+        ask(*args)
+    except PermissionError:
+        return True
+held = ctypes.create_string_buffer(24)
+libc.capget(struct.pack("Ii", 0x20080522, 0), held)
+stand = {
+    "namespaces": os.getpid() == 1,
+    "no new privileges": libc.prctl(39, 0, 0, 0, 0) == 1,
+    "not root": os.getuid() != 0,
+    "landlock": refused(os.listdir, "/"),
+    "no capabilities": held.raw == none,
+    "system calls": refused(socket.socket),
+}
+stand = [name for name in stand if stand[name]]
+"""
 
 # Bodies of a function: what becomes of its exercise, the others being scored as usual.
 FUNCTIONS = {
@@ -213,4 +350,16 @@ FUNCTIONS = {
     "gives a list": ("return [[i >= j for j in range(n)] for i in range(n)]", "passed"),
     "gives a matrix": ("return np.matrix(np.tri(n))", "passed"),
     "gives a generator": ("return (i for i in range(n))", "failed"),
+    "asks for numbers": ("from labkit import student; return student('eve')", "crashed"),
+    "gives a number of many bytes": ("return np.tri(n).astype(np.longdouble)", "passed"),
+    "gives objects": ("return np.tri(n).astype(object)", "passed"),
+    "gives dates": ("return np.tri(n).astype('datetime64[s]')", "failed"),
+    "gives named columns": ("return np.zeros(n, dtype=[('a', int)])", "failed"),
+    "gives complex numbers": ("return np.tri(n) + 0j", "failed"),
+    "gives a view from behind": ("return np.tri(n, dtype=bool)[::-1][::-1]", "passed"),
+    "gives nothing in many columns": ("return np.zeros((0, 10**9))", "failed"),
+    "gives what never says what it is": (
+        "class X:\n        def __array__(self, *a, **k):\n            while True: pass\n    return X()",
+        "timed_out",
+    ),
 }

@@ -7,32 +7,40 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
+import signal
 import struct
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+
+import numpy as np
+
+from .standin import THERE
 
 LIMITS = {
     "RLIMIT_AS": 1 << 30,  # bytes of memory, each process
     "RLIMIT_FSIZE": 10 << 20,  # bytes, each file
     "RLIMIT_NOFILE": 64,
-    "RLIMIT_NPROC": 64,  # does nothing for root, whom a process namespace cleans up after
+    "RLIMIT_NPROC": 64,  # threads count; does nothing for root
     "RLIMIT_CPU": 60,  # seconds
-    "RLIMIT_CORE": 0,
+    "RLIMIT_CORE": 1,  # with 0, a crash handler that the system may have would still be started
 }
-NOBODY = 65534
-ROOM = "/tmp"  # an empty folder of the guest's own is seen here
+SOMEBODY, SOMEBODIES = 60600, 500  # user numbers that no system gives to anybody
+ROOT = "/tmp"  # covered, in the server's own view of the files, by the root of what a guest sees
+ROOM = "/room/tmp"  # an empty folder of the guest's own is seen here
 ROOM_SIZE = b"size=32m,nr_inodes=1000,mode=777"
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 NOSUID, NODEV, RDONLY, REMOUNT, BIND, REC, PRIVATE = 2, 4, 1, 32, 4096, 16384, 1 << 18
-SET_DUMPABLE, SET_NO_NEW_PRIVS, SET_CHILD_SUBREAPER = 4, 38, 36
+SET_PDEATHSIG, SET_DUMPABLE, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 4, 36, 38
 
-# What Python itself may have to load later on. Its folder in "site-packages" is given name by name, without labkit.
+# What Python itself may have to load later on. Of installed packages, only those that the stand-in allows are there.
 SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/zero", "/dev/urandom")
 WRITABLE = ("/dev/null",)
-LABKIT = Path(__file__).resolve().parents[2]
+ALLOWED = {name.lower() for name in THERE} | {"pillow"}  # whose libraries don't bear the name it is imported by
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -59,6 +67,16 @@ def stands(put_up: Callable[[], None]) -> bool:
     return True
 
 
+def stands_in_a_child(put_up: Callable[[], None]) -> bool:
+    """Whether it would stand, without putting it up here."""
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os._exit(0 if stands(put_up) else 1)
+        os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 # ---- limits and privileges -------------------------------------------------------------------------------------------
 
 
@@ -70,6 +88,11 @@ def limit() -> None:
             most = most if hard == resource.RLIM_INFINITY else min(most, hard)
             with contextlib.suppress(ValueError, OSError):  # macOS doesn't let one limit memory
                 resource.setrlimit(kind, (most, most))
+
+
+def first_to_go() -> None:
+    """Where memory runs out all the same, the system is to end guests, and not the grader."""
+    Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def no_new_privileges() -> None:
@@ -85,12 +108,29 @@ def adopt_orphans() -> None:
     call("prctl", SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def become_nobody() -> None:
-    """Give up root, if what Python has to read can be read without it."""
+def end_with_parent() -> None:
+    call("prctl", SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def somebody() -> int:
+    """A user whom nothing on the machine belongs to, nor hardly ever another guest."""
+    return SOMEBODY + int.from_bytes(os.urandom(4), "big") % SOMEBODIES
+
+
+def become(user: int) -> None:
+    """Give up root."""
     if os.getuid() == 0:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+
+
+def read_as_somebody() -> None:
+    """Try whether Python's own files can still be read as somebody else: they may lie in root's own folder."""
+    become(somebody())
+    for path in (os.__file__, np.__file__, shutil.__file__):
+        with open(path, "rb"):
+            pass
 
 
 def drop_capabilities() -> None:
@@ -101,55 +141,92 @@ def drop_capabilities() -> None:
 # ---- namespaces ------------------------------------------------------------------------------------------------------
 
 
-def own_view() -> None:
-    """See only what Python needs, read-only, and no network. For the server, once, before it forks."""
+def own_world() -> int:
+    """Go on in a world of users and processes of one's own, where all ends with its first process.
+
+    Returns
+    -------
+    int
+        A descriptor of this world's processes.
+    """
     uid, gid = os.getuid(), os.getgid()
-    if uid == 0:
-        call("unshare", NEWNS | NEWNET | NEWUTS)
-    else:
-        call("unshare", NEWUSER | NEWNS | NEWNET | NEWUTS)
-        for file, text in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {gid} 1")):
+    call("unshare", NEWNS | NEWNET | NEWUTS | NEWPID | (NEWUSER if uid else 0))
+    if uid:
+        for file, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{SOMEBODY} {uid} 1"),
+            ("gid_map", f"{SOMEBODY} {gid} 1"),
+        ):
             Path("/proc/self", file).write_text(text)
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+    end_with_parent()
+    return os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def own_view() -> None:
+    """See only what Python needs, read-only."""
     mount(None, "/", None, REC | PRIVATE)
-    found = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in needed() if os.path.exists(path)]
-    mount("none", ROOM, "tmpfs", NOSUID | NODEV, b"mode=755")
-    for path, descriptor in found:
-        bind(f"/proc/self/fd/{descriptor}", Path(ROOM + path))
+    shown = {folder: allowed(folder) for folder in packages()}
+    paths = [path for path in (*needed(), *chain(*shown.values())) if os.path.exists(path)]
+    found = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths}
+    mount("none", ROOT, "tmpfs", NOSUID | NODEV, b"mode=755")
+    for path in needed():
+        bind(found, path)
+    for folder, inside in shown.items():
+        os.makedirs(ROOT + folder, exist_ok=True)
+        mount("none", ROOT + folder, "tmpfs", NOSUID | NODEV, b"mode=755")
+        for path in inside:
+            bind(found, path)
+        read_only(ROOT + folder)
+    os.makedirs(ROOT + ROOM)
+    with contextlib.suppress(FileExistsError):  # Python itself may live there
+        os.symlink(ROOM, ROOT + "/tmp")
+    read_only(ROOT)
+    for descriptor in found.values():
         os.close(descriptor)
-    cover(Path(ROOM + str(LABKIT)))
-    os.makedirs(ROOM + ROOM, exist_ok=True)
-    os.chroot(ROOM)
+    os.chroot(ROOT)
     os.chdir("/")
 
 
-def needed() -> Iterator[str]:
+def needed() -> list[str]:
     """Paths to read: the outermost ones only, which stand before what they contain."""
-    yield from SYSTEM
-    places = {sys.base_prefix, sys.prefix, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))}
-    libraries = {os.path.join(place, "lib") if place in (sys.base_prefix, sys.prefix) else place for place in places}
-    for path in sorted(libraries):
-        if not any(path.startswith(other + "/") for other in (*SYSTEM, *libraries)):
-            yield path
+    libraries = {f"{sys.base_prefix}/lib", f"{sys.prefix}/lib", sysconfig.get_path("stdlib")}
+    inside = tuple(f"{path}/" for path in (*SYSTEM, *libraries))
+    return [*SYSTEM, *(path for path in sorted(libraries.difference(SYSTEM)) if not path.startswith(inside))]
 
 
-def bind(source: str, target: Path) -> None:
-    """Show a file or folder at another place, read-only."""
-    if target.exists():
-        return  # shown already, as a part of another folder
+def packages() -> list[str]:
+    """Folders of installed packages, in which nobody shall find attention ready-made, ours or another's."""
+    known = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), str(Path(np.__file__).parents[1])}
+    return sorted(known | {str(folder) for path in needed() for folder in Path(path).glob("python*/*-packages")})
+
+
+def allowed(folder: str) -> list[str]:
+    """The packages in a folder that a notebook may import."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else ()
+    return [f"{folder}/{name}" for name in names if name.lower().partition(".")[0] in ALLOWED]
+
+
+def bind(found: Mapping[str, int], path: str) -> None:
+    """Show a file or folder in the view, read-only."""
+    target = Path(ROOT + path)
+    if path not in found or target.exists():
+        return  # not on this machine, or shown already as a part of another folder
     target.parent.mkdir(parents=True, exist_ok=True)
+    source = f"/proc/self/fd/{found[path]}"
     if os.path.isdir(source):
         target.mkdir()
     else:
         target.touch()
     mount(source, str(target), None, BIND | REC)
+    read_only(str(target))
+
+
+def read_only(target: str) -> None:
     kept = os.statvfs(target).f_flag & ~RDONLY  # flags that a user's namespace may not take away
-    mount(None, str(target), None, REMOUNT | BIND | RDONLY | kept)
-
-
-def cover(folder: Path) -> None:
-    """Hide labkit itself, if it lies where packages lie."""
-    if folder.exists():
-        mount("none", str(folder), "tmpfs", NOSUID | NODEV | RDONLY, b"size=4k")
+    mount(None, target, None, REMOUNT | BIND | RDONLY | kept)
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: bytes | None = None) -> None:
@@ -157,15 +234,19 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
     call("mount", *texts, ctypes.c_ulong(flags), options)
 
 
-def own_processes() -> None:
-    """What is forked next is the first process of its own small world, and ends all of it with itself."""
-    call("unshare", NEWPID | NEWNS | NEWIPC)
+def fork_first_process(world: int) -> int:
+    """Fork a child that is the first process of a world inside this one, and ends all of it with itself."""
+    call("unshare", NEWPID)
+    child = os.fork()
+    if child:
+        call("setns", world, NEWPID)
+    return child
 
 
 def own_room() -> None:
     """An empty folder in memory, of limited size, that is gone when the guest is."""
+    call("unshare", NEWNS | NEWIPC)
     mount("none", ROOM, "tmpfs", NOSUID | NODEV, ROOM_SIZE)
-    os.chdir(ROOM)
 
 
 # ---- landlock --------------------------------------------------------------------------------------------------------
@@ -175,40 +256,24 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL_DEV = (1 << bit for bi
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 
-def landlock(room: str) -> None:
-    """Read what Python needs, write in one folder, run no program, reach no port and no other process."""
+def rules(paths: Iterable[str], room: str) -> int:
+    """Read what Python needs, write in one folder, run no program, reach no port and no other process.
+
+    Returns
+    -------
+    int
+        The rules' descriptor.
+    """
     version = call("syscall", CREATE_RULESET, None, 0, 1)
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     attributes = struct.pack("QQQ", handled, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
     ruleset = call("syscall", CREATE_RULESET, attributes, len(attributes), 0)
-    try:
-        for path in readable():
-            allow(ruleset, path, (READ_FILE | READ_DIR) & handled)
-        for path in WRITABLE:
-            allow(ruleset, path, (READ_FILE | WRITE_FILE) & handled)
-        allow(ruleset, room, handled & ~(EXECUTE | IOCTL_DEV))
-        no_new_privileges()
-        call("syscall", RESTRICT_SELF, ruleset, 0)
-    finally:
-        os.close(ruleset)
-
-
-def readable() -> Iterator[str]:
-    """The needed paths; of a folder that holds labkit, what else it holds."""
-    for path in map(Path, needed()):
-        if path == LABKIT or path in LABKIT.parents:
-            yield from (str(part) for part in around(path, LABKIT))
-        else:
-            yield str(path)
-
-
-def around(folder: Path, hidden: Path) -> Iterator[Path]:
-    """All that a folder holds but one part, however deep that lies."""
-    for part in folder.iterdir():
-        if part in hidden.parents:
-            yield from around(part, hidden)
-        elif part != hidden:
-            yield part
+    for path in paths:
+        allow(ruleset, path, (READ_FILE | READ_DIR) & handled)
+    for path in WRITABLE:
+        allow(ruleset, path, (READ_FILE | WRITE_FILE) & handled)
+    allow(ruleset, room, handled & ~(EXECUTE | IOCTL_DEV))
+    return ruleset
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
@@ -219,3 +284,28 @@ def allow(ruleset: int, path: str, rights: int) -> None:
             call("syscall", ADD_RULE, ruleset, 1, struct.pack("=Qi", rights, descriptor), 0)
         finally:
             os.close(descriptor)
+
+
+def obey(ruleset: int) -> None:
+    no_new_privileges()
+    call("syscall", RESTRICT_SELF, ruleset, 0)
+
+
+def readable() -> Iterator[str]:
+    """The needed paths where no view hides what else is in them: of folders of packages, only what is allowed."""
+    folders = packages()
+    for path in needed():
+        yield from around(path, folders)
+    for folder in folders:
+        yield from allowed(folder)
+
+
+def around(path: str, hidden: Collection[str]) -> Iterator[str]:
+    """All that a folder holds but some of its parts, however deep they lie."""
+    if path in hidden:
+        return
+    if any(other.startswith(f"{path}/") for other in hidden):
+        for name in os.listdir(path):
+            yield from around(f"{path}/{name}", hidden)
+    else:
+        yield path

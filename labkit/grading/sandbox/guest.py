@@ -25,10 +25,11 @@ import numpy as np
 from ...asking import TimeUp, ask, is_students, timed, words_of
 from ...exercise import Answer
 from . import standin
-from .wire import OUT_OF_MEMORY, Blobs, foreign, frame, pack, receive, send, send_frames
+from .wire import LARGEST_FRAME, OUT_OF_MEMORY, Packer, Unpacker, foreign, frame, receive, send, send_frames
 
 MAGIC = re.compile(r"(\s*)(?:([\w\s,]+=)\s*[%!].*|[%!?].*|[\w.]+\s*\?+\s*$)")
-LARGEST_TABLE = 100_000  # characters; a table has some dozens of cells
+LARGEST_TABLE = 20_000  # characters and bytes; a table has some dozens of cells
+TABLE_SECONDS = 0.5  # for an object of a class of one's own to say what it holds
 SOON = 0.02  # seconds: many small answers go together
 UNSAID = vars(Answer())
 ME: list[int] = []
@@ -44,18 +45,26 @@ def forget_labkit() -> None:
 def serve(host: socket.socket, layers: Iterable[str]) -> None:
     """Run the cells that the host sends, then ask functions as long as the host wants."""
     ME[:] = [os.getpid()]
+    send(host, {"layers": list(layers)})  # before there is anybody else's code that might say something else
     message = receive(host)
+    given: dict[tuple[str, int], dict] = {}
+    cells_run = True
 
     def numbers(name: str, attempt: int) -> dict[str, Any]:
         if not isinstance(name, str) or not name.strip():
             raise ValueError("student: your name must be a text that isn't empty. Write student('ada').")
-        send(host, {"numbers": [name, attempt]})
-        return receive(host)["numbers"]
+        if cells_run:
+            send(host, {"numbers": [name, attempt]})
+            given[name, attempt] = receive(host)["numbers"]
+        elif (name, attempt) not in given:  # the host waits for an answer now, and for no question
+            raise RuntimeError("student: a cell must ask for numbers; got a call in a function. Move it to a cell.")
+        return given[name, attempt]
 
     labkit = standin.install(numbers)
     main = new_main()
     errors = run_cells(host, main, message)
-    send(host, {"ran": found(main, labkit, message["wanted"]) | {"errors": errors, "layers": list(layers)}})
+    cells_run = False
+    send(host, {"ran": found(main, labkit, message["wanted"]) | {"errors": errors}})
     functions = labkit.aliases | {name: value for name, value in main.__dict__.items() if callable(value)}
     answer_all(host, functions)
 
@@ -179,11 +188,19 @@ def found(main: ModuleType, labkit: ModuleType, wanted: Iterable[str]) -> dict[s
 
 
 def sendable(value: Any) -> Any:
-    """A table, or something that says that it is none."""
+    """What a table holds, or something that says that it is none."""
     try:
-        return value if len(str(pack(value, Blobs()))) < LARGEST_TABLE else too_much(value)
-    except (ValueError, RecursionError, MemoryError):
+        return timed(plainly, (value,), TABLE_SECONDS)
+    except BaseException:  # a student's object may do anything when it is read
         return too_much(value)
+
+
+def plainly(value: Any) -> Any:
+    packer = Packer()
+    tree, raw = packer.pack(value), b"".join(packer.arrays)
+    if max(len(str(tree)), len(raw)) > LARGEST_TABLE:
+        raise ValueError("guest: a table must be small; got one that isn't. Ask for less.")
+    return Unpacker(raw).unpack(tree)
 
 
 # ---- exercises -------------------------------------------------------------------------------------------------------
@@ -215,16 +232,19 @@ def end_the_rest() -> None:
             os.kill(-1, signal.SIGKILL)
             while os.waitpid(-1, 0)[0]:
                 pass
-        except (ProcessLookupError, ChildProcessError):
+        except OSError:  # there are none, or there is no need to ask since none can be started
             pass
 
 
 def framed(message: dict[str, Any]) -> bytes:
     """An answer to be sent; a value that is too large or too deep is replaced by something that says so."""
     try:
-        return frame(message)
+        framed = frame(message)
     except (ValueError, RecursionError, MemoryError):
-        return frame(message | {"value": too_much(message.get("value"))})
+        framed = b""
+    if 0 < len(framed) <= LARGEST_FRAME:
+        return framed
+    return frame(message | {"value": too_much(message.get("value"))})
 
 
 def too_much(value: Any) -> Any:

@@ -1,26 +1,40 @@
 """The host's side: start the fork server, receive guests, run their cells, ask their functions."""
 
+import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...exercise import Answer
-from .server import READY
-from .wire import OUT_OF_MEMORY, Ended, TooSlow, Unreadable, receive, send
+from .server import END, GUEST, KEEPER, READY, STATUS
+from .wire import LONGEST_TEXT, LONGEST_WORDS, OUT_OF_MEMORY, Ended, TooSlow, Unreadable, exactly, receive, send
 
 START_SECONDS = 60.0
 MOST_ERRORS = 1000
+MOST_ASKED = 1000  # times that a notebook may ask for somebody's numbers
+LONGEST_NAME, LONGEST_KIND = 200, 60  # characters
+LONGEST_CELL, MOST_CELLS, LONGEST_NOTEBOOK = 1_000_000, 2_000, 8_000_000
+TOO_LONG = "raise ValueError('this is too long to be run, the cell by itself or with all that stands before it')"
 SLACK = 1.5  # seconds that a guest has beyond its own clock, before it is ended
 PACKAGE_HOME = Path(__file__).resolve().parents[3]
+PACKAGES = Path(np.__file__).parents[1]  # not among the usual folders, if NumPy is installed for one user only
 KEPT = ("OPENBLAS_", "LD_LIBRARY_PATH", "DYLD_")  # variables without which NumPy may not load
-START = "import sys; sys.path.insert(0, sys.argv[1]); from labkit.grading.sandbox.server import main; sys.path.pop(0)"
+START = (
+    "import sys; sys.path[:] = [sys.argv[1], *sys.path, *{sys.argv[2]}.difference(sys.path)]; "
+    "from labkit.grading.sandbox.server import main; sys.path.pop(0)"
+)
+NUMBERS_IN_WORDS = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?|\[[^]]*\]?")  # of an input that is kept back, for all we know
+SHAPES = re.compile(r"(\w{1,80} \([\d, ]*\)(, |$)){1,4}")
 
 Numbers = Callable[[str, int], Mapping[str, Any]]
 
@@ -46,9 +60,9 @@ class OutOfTime(Gone):
 class Ran:
     """What the notebook's cells left.
 
-    ``errors`` has a dict for each cell that was lost: cell, type, text, line, caret. ``functions`` are the wanted
-    names that can be called, ``aliases`` the other functions that were checked as an exercise, ``tables`` the wanted
-    values. ``numbers`` is (name, attempt) of the student whose own numbers were asked for last.
+    ``errors`` has a dict for each cell that was lost: cell, type, text, line, source, caret. ``functions`` are the
+    wanted names that can be called, ``tables`` the wanted values. ``numbers`` is (name, attempt) of the student whose
+    own numbers were asked for last.
     """
 
     errors: tuple[dict, ...]
@@ -63,44 +77,59 @@ class Server:
     """A clean process that forks guests. It may be shared: any process that was forked from this one may ask."""
 
     def __init__(self, layered: bool = True, preload: Iterable[str] = ()):
-        self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        descriptor = theirs.fileno()
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-I",
-                "-c",
-                f"{START}; main({descriptor}, {bool(layered)}, {list(preload)!r})",
-                str(PACKAGE_HOME),
-            ],
-            pass_fds=[descriptor],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            cwd="/",
-            env=environment(),
-            start_new_session=True,
-        )
-        theirs.close()
+        self.requests, theirs = socket.socketpair()
+        main = f"main({theirs.fileno()}, {bool(layered)}, {list(preload)!r})"
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-c", f"{START}; {main}", str(PACKAGE_HOME), str(PACKAGES)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                env=environment(),
+                start_new_session=True,
+            )
         self.is_ready = False
+        self.idle: list[socket.socket] = []  # lanes to keepers that look after nobody
+        self.owner = os.getpid()
 
     def wait(self) -> None:
         """Wait until it has imported what it needs."""
         if not self.is_ready:
             self.requests.settimeout(START_SECONDS)
-            if self.requests.recv(16) != READY:
+            if self.requests.recv(1) != READY:
                 raise RuntimeError("sandbox: the fork server must start; it ended. See its words above.")
             self.requests.settimeout(None)
             self.is_ready = True
 
-    def guest(self, seconds: Seconds) -> "Guest":
-        ours, theirs = zip(socket.socketpair(), socket.socketpair(), strict=True)
-        socket.send_fds(self.requests, [b"guest"], [one.fileno() for one in theirs])
-        for one in theirs:
-            one.close()
-        return Guest(*ours, seconds)
+    @property
+    def is_running(self) -> bool:
+        return is_there(self.requests)
+
+    def guest(self, seconds: Seconds, until: float | None = None) -> "Guest":
+        """Ask for a guest, whose time is up at some moment of the monotonic clock whatever it is at."""
+        lane = self.lane()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(lane, [GUEST], [theirs.fileno()])
+        return Guest(self, lane, ours, seconds, time.monotonic() + seconds.submission if until is None else until)
+
+    def lane(self) -> socket.socket:
+        """A socket to a keeper that looks after nobody, an earlier one if possible."""
+        if self.owner != os.getpid():  # what was copied by a fork belongs to whom it was forked from
+            self.idle, self.owner = [], os.getpid()
+        while self.idle:
+            if is_there(lane := self.idle.pop()):
+                return lane
+            lane.close()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.requests, [KEEPER], [theirs.fileno()])
+        return ours
 
     def close(self) -> None:
-        self.requests.close()
+        for one in (self.requests, *self.idle):
+            one.close()
         self.process.wait()
 
     def __enter__(self) -> "Server":
@@ -108,6 +137,15 @@ class Server:
 
     def __exit__(self, *_) -> None:
         self.close()
+
+
+def is_there(peer: socket.socket) -> bool:
+    """Whether the other side of a socket, which has nothing to say, is still there."""
+    peer.settimeout(None)
+    try:
+        return bool(peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
 
 
 def environment() -> dict[str, str]:
@@ -119,9 +157,10 @@ def environment() -> dict[str, str]:
 class Guest:
     """A process with a student's notebook in it. Whatever it says is taken for no more than an answer."""
 
-    def __init__(self, control: socket.socket, data: socket.socket, seconds: Seconds):
-        self.control, self.data, self.seconds = control, data, seconds
-        self.cell, self.stopped = -1, set()
+    def __init__(self, server: Server, lane: socket.socket, data: socket.socket, seconds: Seconds, until: float):
+        self.server, self.lane, self.data, self.seconds, self.until = server, lane, data, seconds, until
+        self.cells: list[str] = []
+        self.cell, self.stopped, self.status = -1, set(), None
 
     def run(self, cells: Sequence[str], wanted: Sequence[str], skip: Iterable[int], numbers: Numbers) -> Ran:
         """Run the cells in their order.
@@ -141,20 +180,25 @@ class Guest:
         Gone
             ``self.cell`` is then the cell that it was at.
         """
-        self.tell({"cells": list(cells), "wanted": list(wanted), "skip": sorted(skip), "seconds": self.seconds.cell})
-        until, asked = time.monotonic() + self.seconds.submission, []
+        layers = texts(self.hear(START_SECONDS).get("layers"))  # this is said before any code of a student's runs
+        self.cells, asked = list(fitting(cells)), []
+        left = sorted(set(range(len(self.cells))).difference(skip))
+        self.tell({"cells": self.cells, "wanted": list(wanted), "skip": sorted(skip), "seconds": self.seconds.cell})
+        due = time.monotonic() + self.seconds.cell + SLACK
         while True:
-            message = self.hear(min(self.seconds.cell + SLACK, max(until - time.monotonic(), 0)))
-            if "began" in message:
-                self.cell = int(message["began"])
-            elif "stopped" in message:
-                self.stopped.add(int(message["stopped"]))
-            elif "numbers" in message:
-                name, attempt = message["numbers"]
-                asked.append((str(name), int(attempt)))
-                self.tell({"numbers": dict(numbers(*asked[-1]))})
-            elif "ran" in message:
-                return ran(message, asked)
+            match self.hear(due - time.monotonic()):
+                case {"began": int(cell)} if cell in left[:1]:
+                    self.cell = left.pop(0)
+                    due = time.monotonic() + self.seconds.cell + SLACK
+                case {"stopped": int(cell)} if cell == self.cell:
+                    self.stopped.add(self.cell)
+                case {"numbers": [str(name), int(attempt)]} if len(asked) < MOST_ASKED:
+                    asked.append((name[:LONGEST_NAME], attempt))
+                    self.tell({"numbers": dict(numbers(*asked[-1]))})
+                case {"ran": dict(said)}:
+                    return ran(said, wanted, len(self.cells), asked, layers)
+                case _:
+                    raise self.unreadable()
 
     def ask(self, function: str, inputs: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
         """Ask a function; the answers come as they are given, and end with one that took too long.
@@ -164,8 +208,8 @@ class Guest:
         Gone
         """
         self.tell({"exercise": function, "ask": [dict(args) for args in inputs], "seconds": self.seconds.call})
-        for _ in inputs:
-            said = answer(self.hear(self.seconds.call + SLACK))
+        for args in inputs:
+            said = answer(self.hear(self.seconds.call + SLACK), args, self.cells)
             yield said
             if said.timed_out:
                 return
@@ -179,36 +223,46 @@ class Guest:
     def hear(self, seconds: float) -> dict[str, Any]:
         """The guest's next words; a guest that is gone, speaks too late or can't be understood is ended."""
         try:
-            return receive(self.data, seconds)
+            return receive(self.data, min(seconds, self.until - time.monotonic()), doubted=True)
         except Ended:
             raise self.gone() from None
         except TooSlow:
             self.leave()
             raise OutOfTime("it took too long") from None
         except Unreadable:
-            self.leave()
-            raise Gone("it answered with something that can't be read") from None
+            raise self.unreadable() from None
+
+    def unreadable(self) -> Gone:
+        self.leave()
+        return Gone("it answered with something that can't be read")
 
     def gone(self) -> Gone:
         """How the guest ended."""
-        try:
-            status = receive(self.control, SLACK)["ended"]
-        except (Ended, TooSlow, Unreadable, KeyError):
-            status = None
+        self.hear_status(SLACK)
+        status = self.status
         self.leave()
         return Gone(how_ended(status))
+
+    def hear_status(self, seconds: float) -> None:
+        try:
+            (self.status,) = STATUS.unpack(exactly(self.lane, STATUS.size, time.monotonic() + seconds))
+        except (Ended, TooSlow):
+            self.status = None
 
     def leave(self) -> None:
         """End the guest, and wait until all that it has started is gone."""
         self.data.close()
-        with self.control:
-            try:
-                self.control.shutdown(socket.SHUT_WR)
-                self.control.settimeout(START_SECONDS)
-                while self.control.recv(4096):
-                    pass
-            except OSError:
-                pass
+        if self.lane is None:
+            return
+        if self.status is None:
+            with contextlib.suppress(OSError):
+                self.lane.send(END)
+            self.hear_status(START_SECONDS)
+        if self.status is None:
+            self.lane.close()
+        else:
+            self.server.idle.append(self.lane)
+        self.lane = None
 
     def __enter__(self) -> "Guest":
         return self
@@ -224,35 +278,68 @@ def how_ended(status: int | None) -> str:
     return "it ended the whole process" if status is None or status >= 0 else "it crashed the interpreter"
 
 
-def ran(message: Mapping[str, Any], asked: list[tuple[str, int]]) -> Ran:
+# ---- what a guest says -----------------------------------------------------------------------------------------------
+
+
+def fitting(cells: Sequence[str]) -> Iterator[str]:
+    """The cells as far as anybody reads them, and an error in place of what is too long to be run."""
+    left = LONGEST_NOTEBOOK
+    for source in cells[:MOST_CELLS]:
+        left -= len(source)
+        yield source if len(source) <= LONGEST_CELL and left >= 0 else TOO_LONG
+    if len(cells) > MOST_CELLS:
+        yield TOO_LONG
+
+
+def ran(said: Mapping[str, Any], wanted: Sequence[str], cells: int, asked: list, layers: Sequence[str]) -> Ran:
     """Take from the guest's words what is of the form that is expected."""
-    said = message["ran"] if isinstance(message["ran"], dict) else {}
+    errors = [lost_cell(one) for one in as_list(said.get("errors"))[:MOST_ERRORS] if isinstance(one, dict)]
+    tables = said.get("tables")
     return Ran(
-        errors=tuple(lost_cell(one) for one in as_list(said.get("errors"))[:MOST_ERRORS]),
-        functions=tuple(map(str, as_list(said.get("functions")))),
-        tables=said.get("tables") if isinstance(said.get("tables"), dict) else {},
+        errors=tuple(error for error in errors if 0 <= error["cell"] < cells),
+        functions=tuple(name for name in texts(said.get("functions")) if name in wanted),
+        tables={name: tables[name] for name in wanted if name in tables} if isinstance(tables, dict) else {},
         numbers=asked[-1] if asked else None,
         numbers_of=tuple(dict.fromkeys(name for name, _ in asked)),
-        layers=tuple(map(str, as_list(said.get("layers")))),
+        layers=tuple(layers),
     )
 
 
-def lost_cell(said: Any) -> dict[str, Any]:
+def lost_cell(said: Mapping[str, Any]) -> dict[str, Any]:
     """What is told of a cell that didn't run, each field of its own kind whatever the guest said."""
-    said = said if isinstance(said, dict) else {}
+    words = {name: words_in(said, name) for name in ("type", "text", "source")}
     numbers = {name: said[name] if type(said.get(name)) is int else 0 for name in ("cell", "line", "caret")}
-    return numbers | {name: str(said.get(name, ""))[:300] for name in ("type", "text", "source")}
+    return numbers | words
+
+
+def answer(message: Mapping[str, Any], args: Mapping[str, Any], cells: Sequence[str]) -> Answer:
+    """An answer, each of whose fields is of its own kind whatever the guest said.
+
+    What a function is asked with is kept back: an error's words may not pass on its numbers, and a line is shown only
+    if it stands in the notebook.
+    """
+    line, shapes = words_in(message, "line"), words_in(message, "shapes")
+    said = {
+        "line": line if any(line in cell for cell in cells) else "",
+        "shapes": shapes if SHAPES.fullmatch(shapes) else "",
+        "printed": words_in(message, "printed", LONGEST_TEXT),
+        "unattempted": message.get("unattempted") is True,
+        "timed_out": message.get("timed_out") is True,
+    }
+    if kind := words_in(message, "error_type"):
+        words = NUMBERS_IN_WORDS.sub("…", words_in(message, "error"))
+        return Answer(error=words, error_type=re.sub(r"\W", "?", kind)[:LONGEST_KIND], **said)
+    altered = texts(message.get("altered"))
+    return Answer(value=message.get("value"), altered=tuple(name for name in args if name in altered), **said)
+
+
+def words_in(said: Mapping[str, Any], name: str, most: int = LONGEST_WORDS) -> str:
+    return said[name][:most] if isinstance(said.get(name), str) else ""
+
+
+def texts(value: Any) -> list[str]:
+    return [one for one in as_list(value) if isinstance(one, str)]
 
 
 def as_list(value: Any) -> list:
-    return value if isinstance(value, list) else []
-
-
-def answer(message: Mapping[str, Any]) -> Answer:
-    """An answer, each of whose fields is of its own kind whatever the guest said."""
-    kinds = {one.name: type(one.default) for one in fields(Answer) if one.name != "value"}
-    said = {name: value for name, value in message.items() if name in kinds and isinstance(value, kinds[name])}
-    if "altered" in said:
-        said["altered"] = tuple(str(one) for one in said["altered"])
-    texts = {name: value[:10_000] for name, value in said.items() if isinstance(value, str)}
-    return Answer(**{**said, **texts, "value": message.get("value")})
+    return list(value) if isinstance(value, list | tuple) else []

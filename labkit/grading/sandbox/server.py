@@ -1,7 +1,7 @@
-"""The fork server: started by exec, so that it has never seen a reference, a seed or a score; forks a guest when asked.
+"""The fork server: started by exec, so that it has never seen a reference, a seed or a score.
 
-Between server and guest stands a *keeper*, which runs no code of a student's: it waits until the guest ends, or the
-host says so or is gone, and then ends whatever the guest has left behind.
+It forks a *keeper* for each place where guests are asked for, one after the other. A keeper runs no code of a
+student's: it forks a guest, waits until it ends, or the host says so or is gone, and ends whatever it has left behind.
 """
 
 import contextlib
@@ -9,27 +9,53 @@ import gc
 import importlib
 import os
 import select
-import shutil
 import signal
 import socket
+import struct
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import confine, guest
-from .wire import send
+from . import calls, confine, guest
 
-READY = b"ready"
+READY = KEEPER = GUEST = b"g"
+END = b"e"
+STATUS = struct.Struct("!i")
 OFTEN = ("numpy.linalg", "numpy.ma", "numpy.random")  # NumPy imports these when they are first used
+A_MOMENT = 0.02  # seconds between two looks, where the system doesn't tell when a process ends
+
+
+@dataclass(frozen=True)
+class House:
+    """What every keeper knows.
+
+    Attributes
+    ----------
+    layered : bool
+        Whether to use what layers there are, or none but limits.
+    world : int, optional
+        A descriptor of the server's own namespace of processes; None where there are no namespaces.
+    readable : tuple of str
+        What a guest may read.
+    unrooted : bool
+        Whether a guest can do without root.
+    """
+
+    layered: bool
+    world: int | None = None
+    readable: tuple[str, ...] = ()
+    unrooted: bool = False
 
 
 def main(descriptor: int, layered: bool, preload: list[str]) -> None:
-    """Fork a guest for each pair of sockets that comes, until nobody is left who might send one.
+    """Fork a keeper for each socket that comes, until nobody is left who might send one.
 
     Parameters
     ----------
     descriptor : int
-        A socket of packets; each brings two sockets: to the keeper, and to the guest.
+        A socket; each of its bytes brings another socket: to a keeper.
     layered : bool
         Whether to use what layers there are, or none but limits.
     preload : list of str
@@ -39,87 +65,130 @@ def main(descriptor: int, layered: bool, preload: list[str]) -> None:
     for name in (*OFTEN, *preload):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    layers = ("namespaces",) if layered and sys.platform == "linux" and sees_little() else ()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host decides what an interrupt means
+    house = built() if layered and sys.platform == "linux" else House(layered=False)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     guest.forget_labkit()
     gc.freeze()
     with contextlib.suppress(OSError):
         requests.send(READY)
     while True:
-        data, descriptors, _, _ = socket.recv_fds(requests, 16, 2)
-        if not data:
+        word, descriptors, _, _ = socket.recv_fds(requests, 1, 1)
+        if not word:
             return
-        if len(descriptors) == 2 and os.fork() == 0:
-            try:
+        if descriptors and os.fork() == 0:
+            with contextlib.suppress(BaseException):
                 requests.close()
-                keep(*descriptors, layers, layered)
-            finally:
-                os._exit(1)
+                keep(socket.socket(fileno=descriptors[0]), house)
+            os._exit(0)
         for one in descriptors:
             os.close(one)
 
 
-def sees_little() -> bool:
+def built() -> House:
     """Enter the namespaces, after a try in a child: half of them would be worse than none."""
-    child = os.fork()
+    confine.stands(confine.first_to_go)
+    world = None
+    if confine.stands_in_a_child(try_namespaces):
+        world = confine.own_world()
+        confine.own_view()
+    readable = confine.readable() if world is None else confine.needed()
+    return House(True, world, tuple(readable), confine.stands_in_a_child(confine.read_as_somebody))
+
+
+def try_namespaces() -> None:
+    world = confine.own_world()
+    confine.own_view()
+    child = confine.fork_first_process(world)
     if child == 0:
-        os._exit(0 if confine.stands(confine.own_view) and confine.stands(confine.own_processes) else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and confine.stands(confine.own_view)
+        confine.own_room()
+    elif os.waitpid(child, 0)[1]:
+        raise OSError("namespaces: a guest must be able to have a room; it is not")
 
 
-def keep(control_descriptor: int, guest_descriptor: int, layers: tuple[str, ...], layered: bool) -> None:
-    """Fork the guest and end it, and what it left, when it is time. Never returns."""
+# ---- keepers ---------------------------------------------------------------------------------------------------------
+
+
+def keep(lane: socket.socket, house: House) -> None:
+    """Fork guests, one after the other, as the host asks for them."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    control = socket.socket(fileno=control_descriptor)
-    if layers:
-        confine.own_processes()
-    elif sys.platform == "linux":
+    user, room = confine.somebody(), confine.ROOM
+    if house.world is None:
+        room = tempfile.mkdtemp(prefix="labkit-")
+        if house.unrooted and os.getuid() == 0:
+            os.chown(room, user, user)
         confine.stands(confine.adopt_orphans)
-    room = confine.ROOM if layers else tempfile.mkdtemp(prefix="labkit-")
-    child = os.fork()
+    layers = layers_for(house, room, user)
+    try:
+        while True:
+            word, descriptors, _, _ = socket.recv_fds(lane, 1, 1)
+            if not word:
+                return
+            if word == GUEST:
+                lane.sendall(STATUS.pack(look_after(lane, descriptors, house, room, layers)))
+    finally:
+        if house.world is None:
+            empty(room)
+            os.rmdir(room)
+
+
+def layers_for(house: House, room: str, user: int) -> dict[str, Callable[[], None]]:
+    """What a guest is to put up, in this order: the later ones need nothing that the earlier ones forbid."""
+    if not house.layered:
+        return {}
+    layers = {"namespaces": confine.own_room} if house.world is not None else {}
+    layers["no new privileges"] = confine.no_new_privileges
+    if house.unrooted:
+        layers["not root"] = lambda: confine.become(user)
+    with contextlib.suppress(OSError):
+        rules = confine.rules(house.readable, room if house.world is None else os.path.dirname(room))
+        layers["landlock"] = lambda: confine.obey(rules)
+    layers["no capabilities"] = confine.drop_capabilities
+    with contextlib.suppress(OSError):
+        program = calls.program(outside=house.world is None)
+        layers["system calls"] = lambda: calls.refuse(program)
+    return layers
+
+
+def look_after(lane: socket.socket, descriptors: list[int], house: House, room: str, layers: dict) -> int:
+    """Fork a guest and end it, and what it left, when it is time; its exit status."""
+    child = os.fork() if house.world is None else confine.fork_first_process(house.world)
     if child == 0:
-        control.close()
         with contextlib.suppress(BaseException):
-            stay(socket.socket(fileno=guest_descriptor), room, layers, layered)
+            lane.close()
+            stay(socket.socket(fileno=descriptors[0]), room, layers)
         os._exit(0)
-    os.close(guest_descriptor)
-    with contextlib.suppress(BaseException):
-        until_over(control, child)
-    if not layers:
+    for one in descriptors:
+        os.close(one)
+    status = until_over(lane, child)
+    if house.world is None:
         end_all()
-        shutil.rmtree(room, ignore_errors=True)
-    os._exit(0)
+        empty(room)
+    return status
 
 
-def until_over(control: socket.socket, child: int) -> None:
-    """Wait for the guest's end, or the host's word, and tell the host how it ended."""
-    ends = watch(child)
-    select.select([control, ends], [], [])
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with contextlib.suppress(Exception):
-        send(control, {"ended": status}, 1.0)
-
-
-def watch(child: int) -> int:
-    """A descriptor that can be read when the child has ended."""
-    if hasattr(os, "pidfd_open"):
-        return os.pidfd_open(child)
-    ends, told = os.pipe()
-    signal.set_wakeup_fd(told)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    os.set_blocking(told, False)
-    if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-        os.write(told, b"\0")
-    return ends
+def until_over(lane: socket.socket, child: int) -> int:
+    """Wait for the guest's end, or the host's word, or the host's end; the guest's exit status."""
+    watched = []
+    with contextlib.suppress(AttributeError, OSError):  # a new Python on an old system, or no Linux at all
+        watched = [os.pidfd_open(child)]
+    over = status = 0
+    while not (over or select.select([lane, *watched], [], [], None if watched else A_MOMENT)[0]):
+        over, status = os.waitpid(child, os.WNOHANG)
+    for one in watched:
+        os.close(one)
+    if not over:
+        for end in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                end(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+    return os.waitstatus_to_exitcode(status)
 
 
 def end_all() -> None:
     """End what an unconfined guest has forked: orphans come to the keeper, one after the other."""
     me = os.getpid()
-    while children := list(children_of(me)):
+    while children := children_of(me):
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
@@ -134,22 +203,36 @@ def children_of(me: int) -> list[int]:
     return []
 
 
-def stay(to_host: socket.socket, room: str, layers: tuple[str, ...], layered: bool) -> None:
+def empty(room: str) -> None:
+    """Remove all that a folder holds, however deep, and whoever may read it: what lies deeper is brought up first."""
+    while entries := list(os.scandir(room)):
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                bring_up(entry.path, room)
+                os.rmdir(entry)
+            else:
+                os.unlink(entry)
+
+
+def bring_up(folder: str, room: str) -> None:
+    os.chmod(folder, 0o700)
+    for part in os.scandir(folder):
+        if part.is_dir(follow_symlinks=False):
+            os.chmod(part, 0o700)
+        os.rename(part, os.path.join(room, os.urandom(16).hex()))
+
+
+def stay(to_host: socket.socket, room: str, layers: dict[str, Callable[[], None]]) -> None:
     """Become the guest: confined, and then the notebook's."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    if layers:
-        confine.own_room()
-    else:
-        os.chdir(room)
+    confine.limit()
+    standing = confine.standing(layers)
+    os.chdir(room)
+    tempfile.tempdir = room
     at = os.dup2(to_host.detach(), 3)
     os.closerange(4, 65536)
-    confine.limit()
-    more = {"no new privileges": confine.no_new_privileges, "not root": confine.become_nobody}
-    more |= {"landlock": lambda: confine.landlock(room), "no capabilities": confine.drop_capabilities}
-    if layered and sys.platform == "linux":
-        layers += confine.standing(more)
-    guest.serve(socket.socket(fileno=at), layers)
+    guest.serve(socket.socket(fileno=at), standing)

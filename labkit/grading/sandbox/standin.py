@@ -81,7 +81,7 @@ class Guard(MetaPathFinder):
         top = name.partition(".")[0]
         if top in IDLE or name.startswith("labkit.explore"):
             return ModuleSpec(name, IdleLoader(), is_package=True)
-        if top in THERE or top in sys.stdlib_module_names:
+        if top in THERE or top in sys.stdlib_module_names or top.startswith("_sysconfigdata"):
             return None
         raise ModuleNotFoundError(f"{name} isn't there while grading. {advice(top)}", name=top)
 

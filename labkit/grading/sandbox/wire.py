@@ -6,7 +6,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,16 @@ import numpy as np
 from ...answer import plain
 
 HEAD = struct.Struct("!II")
-LARGEST_FRAME = 16_000_000  # bytes
+LARGEST_FRAME = 4_000_000  # bytes of JSON, and of arrays, in what a guest says
 LARGEST_ARRAY = 1_000_000  # bytes: answers have a few hundred numbers
-MOST_ITEMS = 200_000
+LONGEST_TEXT, LONGEST_WORDS = 10_000, 300  # characters: of what is printed, and of anything inside a list or dict
+MOST_ITEMS = 50_000
+MOST_DEEP = 30  # lists within lists
 MOST_AXES = 8
 OUT_OF_MEMORY = 111  # a guest's exit status
 DTYPES = {f"<{kind}{size}" for kind, sizes in {"f": "248", "i": "248", "u": "248", "c": "8"}.items() for size in sizes}
 DTYPES |= {"|b1", "|i1", "|u1", "<c16"}
+NO_TEXT = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what no page, terminal or file should get
 
 
 class Unreadable(Exception):
@@ -56,23 +59,21 @@ def send_frames(to: socket.socket, frames: bytes, seconds: float | None = None) 
 
 
 def frame(message: Mapping[str, Any]) -> bytes:
-    """A message whose values are made of what ``pack`` can hold.
+    """A message whose values are made of what ``Packer`` can hold.
 
     Raises
     ------
-    ValueError, RecursionError
-        If it is too large, or too deep.
+    ValueError
+        If it has too many items, or goes too deep.
     """
-    blobs = Blobs()
-    text = json.dumps(pack(message, blobs)).encode("ascii")
-    raw = b"".join(blobs)
-    if len(text) + len(raw) > LARGEST_FRAME:
-        raise ValueError(f"wire: a message has at most {LARGEST_FRAME} bytes; got {len(text) + len(raw)}. Send less.")
+    packer = Packer()
+    text = json.dumps(packer.pack(message)).encode("ascii")
+    raw = b"".join(packer.arrays)
     return HEAD.pack(len(text), len(raw)) + text + raw
 
 
-def receive(source: socket.socket, seconds: float | None = None) -> dict[str, Any]:
-    """The next message.
+def receive(source: socket.socket, seconds: float | None = None, *, doubted: bool = False) -> dict[str, Any]:
+    """The next message; a ``doubted`` one may only have the size of an answer, and its texts are made fit to be shown.
 
     Raises
     ------
@@ -80,12 +81,12 @@ def receive(source: socket.socket, seconds: float | None = None) -> dict[str, An
     """
     until = None if seconds is None else time.monotonic() + seconds
     size, raw_size = HEAD.unpack(exactly(source, HEAD.size, until))
-    if size + raw_size > LARGEST_FRAME:
+    if doubted and max(size, raw_size) > LARGEST_FRAME:
         raise Unreadable
     both = exactly(source, size + raw_size, until)
     try:
-        message = unpack(json.loads(both[:size]), both[size:])
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError):
+        message = Unpacker(both[size:], doubted).unpack(json.loads(both[:size]))
+    except (ValueError, TypeError, IndexError, OverflowError, RecursionError, MemoryError):
         raise Unreadable from None
     if not isinstance(message, dict):
         raise Unreadable
@@ -110,86 +111,120 @@ def exactly(source: socket.socket, size: int, until: float | None) -> bytes:
 
 
 # ---- values --------------------------------------------------------------------------------------------------------
-# Plain JSON stands for itself; whatever else there is becomes a list whose first item names its kind.
+# Plain JSON stands for itself; whatever else there is becomes a list whose first item names its kind. Arrays lie in the
+# raw bytes in the order in which they are named, so that nobody can name more of them than came.
 
 
-class Blobs(list):
-    """The bytes of arrays, and how many items lists have had so far."""
+class Counted:
+    """How many items there have been so far, and how deep they may still go."""
 
     items = 0
 
-    def count(self, more: int) -> None:
-        self.items += more
-        if self.items > MOST_ITEMS:
-            raise ValueError(f"wire: lists have at most {MOST_ITEMS} items in all; got more. Send less.")
+    def count(self, deep: int) -> None:
+        self.items += 1
+        if self.items > MOST_ITEMS or deep > MOST_DEEP:
+            most = f"{MOST_ITEMS} items, {MOST_DEEP} deep"
+            raise ValueError(f"wire: a message has at most {most}; got more, or deeper. Send less.")
 
 
-def pack(value: Any, blobs: Blobs) -> Any:
-    """JSON for a value; the bytes of its arrays are added to ``blobs``."""
-    if value is None or type(value) in (bool, float, str):
-        return value
-    if type(value) is int:
-        return value if abs(value) < 2**63 else ["other", "int"]
-    if value is Ellipsis:
-        return ["dots"]
-    if type(value) is dict and all(type(key) is str for key in value):
-        return {key: pack(item, blobs) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        blobs.count(len(value))
-        return ["tuple" if isinstance(value, tuple) else "list", [pack(item, blobs) for item in value]]
-    return pack_foreign(value, blobs)
+class Packer(Counted):
+    """Makes JSON of a value; the bytes of its arrays are kept in ``arrays``."""
+
+    def __init__(self):
+        self.arrays: list[bytes] = []
+
+    def pack(self, value: Any, deep: int = 0) -> Any:
+        self.count(deep)
+        if value is None or type(value) in (bool, float):
+            return value
+        if isinstance(value, str):
+            return str.__str__(value)  # NumPy has texts of a class of its own
+        if type(value) is int:
+            return value if abs(value) < 2**63 else ["other", "int"]
+        if value is Ellipsis:
+            return ["dots"]
+        if type(value) is dict and all(type(key) is str for key in value):
+            return {key: self.pack(item, deep + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return [kind, [self.pack(item, deep + 1) for item in value]]
+        return self.pack_foreign(value, deep)
+
+    def pack_foreign(self, value: Any, deep: int) -> Any:
+        """An array, whatever says that it can be one, or the name of its type."""
+        kind = type(value).__name__
+        if isinstance(value, bytes | dict | set | Iterator) or callable(value):
+            return ["other", kind]
+        if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
+            return ["other", f"{kind} of shape {value.shape}"]
+        if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
+            return self.pack(value.tolist(), deep)  # there may be dots in it
+        try:
+            array = plain(value)
+        except Exception:  # a foreign object's own conversion may raise anything
+            return ["other", kind]
+        return self.pack(array.tolist(), deep) if array.dtype.kind in "US" else self.pack_array(array, kind)
+
+    def pack_array(self, array: np.ndarray, kind: str) -> Any:
+        if array.dtype.kind in "fc" and array.dtype.newbyteorder("<").str not in DTYPES:
+            array = array.astype(float if array.dtype.kind == "f" else complex)  # longer than any that is expected
+        dtype = array.dtype.newbyteorder("<").str
+        if dtype not in DTYPES:
+            return ["other", f"{kind} of type {array.dtype}"]
+        if not fits(array.shape, array.itemsize):
+            return ["other", f"{kind} of shape {array.shape}"]
+        self.arrays.append(array.astype(dtype, copy=False).tobytes())
+        return ["array", dtype, list(array.shape)]
 
 
-def pack_foreign(value: Any, blobs: Blobs) -> Any:
-    """An array, whatever says that it can be one, or the name of its type."""
-    kind = type(value).__name__
-    if isinstance(value, str | bytes | dict | set | Iterator) or callable(value):
-        return ["other", kind]
-    if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
-        return ["other", f"{kind} of shape {value.shape}"]
-    try:
-        array = plain(value)
-    except Exception:  # a foreign object's own conversion may raise anything
-        return ["other", kind]
-    if array.dtype.kind in "US":
-        return pack(array.tolist(), blobs)
-    dtype = array.dtype.newbyteorder("<").str
-    if dtype not in DTYPES:
-        return ["other", f"{kind} of type {array.dtype}"]
-    if array.nbytes > LARGEST_ARRAY or array.ndim > MOST_AXES:
-        return ["other", f"{kind} of shape {array.shape}"]
-    start = sum(map(len, blobs))
-    blobs.append(array.astype(dtype, copy=False).tobytes())
-    return ["array", dtype, list(array.shape), start]
+class Unpacker(Counted):
+    """Makes the value that JSON stands for: writable arrays of the few dtypes that are allowed."""
 
+    def __init__(self, raw: bytes, doubted: bool = False):
+        self.raw, self.at, self.doubted = raw, 0, doubted
 
-def unpack(tree: Any, raw: bytes) -> Any:
-    """The value that JSON stands for: writable arrays of the few dtypes that are allowed."""
-    if isinstance(tree, dict):
-        return {key: unpack(item, raw) for key, item in tree.items()}
-    if not isinstance(tree, list):
+    def unpack(self, tree: Any, deep: int = 0) -> Any:
+        self.count(deep)
+        if isinstance(tree, dict):
+            return {self.text(key, deep): self.unpack(item, deep + 1) for key, item in tree.items()}
+        if isinstance(tree, str):
+            return self.text(tree, deep)
+        if isinstance(tree, list):
+            return self.unpack_kind(*tree, deep=deep)
+        if type(tree) is int and abs(tree) >= 2**63:
+            raise ValueError(tree)
         return tree
-    kind, *rest = tree
-    if kind == "dots":
-        return ...
-    if kind in ("list", "tuple"):
-        items = [unpack(item, raw) for item in rest[0]]
-        return tuple(items) if kind == "tuple" else items
-    if kind == "array":
-        return unpack_array(*rest, raw)
-    if kind == "other":
-        return foreign(str(rest[0]))
-    raise ValueError(kind)
+
+    def unpack_kind(self, kind: str, *rest: Any, deep: int) -> Any:
+        if kind == "dots":
+            return ...
+        if kind in ("list", "tuple"):
+            items = [self.unpack(item, deep + 1) for item in rest[0]]
+            return tuple(items) if kind == "tuple" else items
+        if kind == "array":
+            return self.unpack_array(*rest)
+        if kind == "other":
+            return foreign(str(rest[0]))
+        raise ValueError(kind)
+
+    def unpack_array(self, name: str, shape: list[int]) -> np.ndarray:
+        if name not in DTYPES or not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError(name)
+        dtype, count = np.dtype(name), math.prod(shape)
+        if not fits(shape, dtype.itemsize):
+            raise ValueError(shape)
+        flat = np.frombuffer(self.raw, dtype, count, self.at) if count else np.empty(0, dtype)
+        self.at += flat.nbytes
+        return flat.reshape(shape).astype(dtype.newbyteorder("="))
+
+    def text(self, text: str, deep: int) -> str:
+        most = LONGEST_TEXT if deep < 2 else LONGEST_WORDS
+        return NO_TEXT.sub("\ufffd", text[:most]) if self.doubted else text
 
 
-def unpack_array(name: str, shape: list[int], start: int, raw: bytes) -> np.ndarray:
-    if name not in DTYPES or len(shape) > MOST_AXES or not all(type(n) is int and n >= 0 for n in (*shape, start)):
-        raise ValueError(name)
-    dtype, count = np.dtype(name), math.prod(shape)
-    if count * dtype.itemsize > LARGEST_ARRAY:
-        raise ValueError(shape)
-    flat = np.frombuffer(raw, dtype, count, start) if count else np.empty(0, dtype)
-    return flat.reshape(shape).astype(dtype.newbyteorder("="))
+def fits(shape: Sequence[int], itemsize: int) -> bool:
+    """Whether an array is no larger than anyone needs; one that holds nothing may still have long sides."""
+    return len(shape) <= MOST_AXES and math.prod(n or 1 for n in shape) * itemsize <= LARGEST_ARRAY
 
 
 def foreign(kind: str) -> Any:
