@@ -174,9 +174,10 @@ def judge_own_table(one: Sitting, exercise: Exercise) -> Outcome:
     tables = one.ran.tables
     if exercise.name not in tables:
         return not_there(one, exercise)
-    name, attempt = one.ran.numbers or (one.submission.name or one.submission.student or NOBODY, 0)
-    numbers = own_numbers(name, attempt) if exercise.own else {}
-    return outcome(judge_table(exercise, tables[exercise.name], numbers, tables))
+    asked = one.ran.numbers if exercise.own else ()
+    sets = [own_numbers(*of) for of in asked or ((one.submission.name or one.submission.student or NOBODY, 0),)]
+    verdicts = [judge_table(exercise, tables[exercise.name], numbers, tables) for numbers in sets]
+    return outcome(max(verdicts, key=lambda verdict: verdict.share))  # a last round of practice costs nothing
 
 
 def not_there(one: Sitting, exercise: Exercise) -> Outcome:

@@ -21,6 +21,7 @@ from .wire import LONGEST_TEXT, LONGEST_WORDS, OUT_OF_MEMORY, Ended, TooSlow, Un
 
 START_SECONDS = 60.0
 MOST_ERRORS = 1000
+MOST_SETS = 3  # of numbers, of which a table may be about any
 MOST_ASKED = 1000  # times that a notebook may ask for somebody's numbers
 LONGEST_NAME, LONGEST_KIND = 200, 60  # characters
 LONGEST_CELL, MOST_CELLS, LONGEST_NOTEBOOK = 1_000_000, 2_000, 8_000_000
@@ -61,14 +62,14 @@ class Ran:
     """What the notebook's cells left.
 
     ``errors`` has a dict for each cell that was lost: cell, type, text, line, source, caret. ``functions`` are the
-    wanted names that can be called, ``tables`` the wanted values. ``numbers`` is (name, attempt) of the student whose
-    own numbers were asked for last.
+    wanted names that can be called, ``tables`` the wanted values. ``numbers`` are (name, attempt) of whose
+    own numbers were asked for, the last first.
     """
 
     errors: tuple[dict, ...]
     functions: tuple[str, ...]
     tables: dict[str, Any]
-    numbers: tuple[str, int] | None
+    numbers: tuple[tuple[str, int], ...]
     numbers_of: tuple[str, ...]
     layers: tuple[str, ...]
 
@@ -299,7 +300,7 @@ def ran(said: Mapping[str, Any], wanted: Sequence[str], cells: int, asked: list,
         errors=tuple(error for error in errors if 0 <= error["cell"] < cells),
         functions=tuple(name for name in texts(said.get("functions")) if name in wanted),
         tables={name: tables[name] for name in wanted if name in tables} if isinstance(tables, dict) else {},
-        numbers=asked[-1] if asked else None,
+        numbers=tuple(dict.fromkeys(reversed(asked)))[:MOST_SETS],
         numbers_of=tuple(dict.fromkeys(name for name, _ in asked)),
         layers=tuple(layers),
     )

@@ -124,6 +124,8 @@ class Labkit(ModuleType):
             return last[0]
 
         def fresh_numbers() -> Student:
+            if not last:
+                raise ValueError("fresh_numbers: whose numbers? Run me = student('your name') first.")
             name, attempt = last[0].name, last[0].attempt + 1
             last[:] = [Student(name, attempt, numbers(name, attempt))]
             return last[0]

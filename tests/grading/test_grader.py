@@ -1,0 +1,48 @@
+"""Grading honest notebooks: what is scored, from which numbers, on which inputs."""
+
+import pytest
+
+from labkit.exercises import LABS
+from labkit.grading.sandbox.host import Seconds
+from labkit.grading.submission import Cell
+
+PATIENT = Seconds()
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_a_solved_lab_earns_all_and_an_untouched_one_nothing(layered, graded, solved, untouched, lab):
+    done, undone = graded(layered, lab, solved(lab), PATIENT), graded(layered, lab, untouched(lab), PATIENT)
+    assert done.points == done.max_points, [one for one in done.outcomes if not one.passed]
+    assert undone.points == 0 and {one.status for one in undone.outcomes} == {"unattempted"}
+    assert [one.exercise for one in done.outcomes] == [one.exercise for one in undone.outcomes]
+
+
+def test_tables_are_about_any_numbers_that_were_asked_for_lately(layered, graded, solved):
+    lab = "01_one_head"
+    again = Cell("code", "from labkit import fresh_numbers\nme = fresh_numbers()")
+    result = graded(layered, lab, (*solved(lab), again), PATIENT)
+    assert result.points == result.max_points
+
+
+def test_a_regrade_is_the_same_and_another_secret_asks_otherwise(layered, graded, solved):
+    lab = "02_causal_mask"
+    seen = Cell(
+        "code", "asked = []\ndef softmax(scores): return scores\ndef masked_softmax(scores, mask): return mask * scores"
+    )
+    first, again, other = (graded(layered, lab, (*solved(lab), seen), PATIENT, secret) for secret in (b"a", b"a", b"b"))
+    assert first == again
+    assert first.outcomes != other.outcomes  # its message holds a number that came of other inputs
+
+
+def test_inputs_learnt_by_heart_are_of_no_use(layered, graded):
+    """A function that answers what the notebook asks, and nothing else."""
+    from labkit.exercises import EXERCISES
+    from labkit.judge import cases_and_lineup
+
+    cases, lineup = cases_and_lineup("softmax", 0)
+    known = {repr(case.args["scores"].tolist()): lineup.right(i).tolist() for i, case in enumerate(cases)}
+    answer = "def softmax(scores):\n    return np.array(known.get(repr(scores.tolist()), 0))"
+    source = f"import numpy as np\nknown = {known!r}\n{answer}"
+    result = graded(layered, "01_one_head", [Cell("code", source)], PATIENT)
+    outcome = next(one for one in result.outcomes if one.exercise == "softmax")
+    assert EXERCISES["softmax"].points and outcome.points == 0
