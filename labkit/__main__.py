@@ -112,7 +112,8 @@ def _add_report(commands) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     from labkit.grading import publish
 
-    publish.report(Path(arguments.out))
+    published = publish.report(Path(arguments.out))
+    print(publish.marked_in_words(published.rows))
     print(f"Look at {Path(arguments.out) / publish.REPORT}")
     return GOOD
 

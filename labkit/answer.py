@@ -1,6 +1,7 @@
 """A student's value, read as an array whatever form it has, and compared with the right one."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 # Numbers closer than this, relative to 1 + |right|, are equal. float32 noise is about 5e-7 at the
 # sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
 TOLERANCE = {"float16": 2e-2, "default": 1e-5}
+NUMBER = re.compile(r"\s*[-+]?(\d{1,20}([.,]\d{0,20})?|[.,]\d{1,20})\s*")  # as one may write it in quotation marks
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ def read(value: Any) -> np.ndarray | Fault:
         return Fault("nothing", "gave back nothing (None)")
     if value is Ellipsis:
         return Fault("type", "gave back the dots that stand for what is still to be written")
+    if isinstance(value, str) and NUMBER.fullmatch(value):
+        return in_quotes(value)
     if isinstance(value, str | bytes | dict | set | Iterator) or callable(value):
         return Fault("type", f"gave back {a_or_an(type(value).__name__)}, and not a table of numbers")
     try:
@@ -39,10 +43,15 @@ def read(value: Any) -> np.ndarray | Fault:
         reason = "its rows have different lengths" if uneven else first_line(error)
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
     if array.dtype.kind in "US":
-        return Fault("type", f"holds text, such as {str(array.flat[0])!r}: numbers stand without quotation marks")
+        return in_quotes(str(array.flat[0]))
     if array.dtype.kind not in "biuf":
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array
+
+
+def in_quotes(text: str) -> Fault:
+    point = f", and with a point: {text.strip().replace(',', '.')}" if "," in text and NUMBER.fullmatch(text) else ""
+    return Fault("type", f"holds text, such as {text!r}: numbers stand without quotation marks{point}")
 
 
 def plain(value: Any) -> np.ndarray:

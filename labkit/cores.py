@@ -1,7 +1,8 @@
 """Work shared out among the cores, by threads: NumPy lets others run while it multiplies and exponentiates.
 
-The threads that NumPy's matrix product (BLAS) starts by itself would fight ours for the cores: threadpoolctl, where it
-is installed, keeps it to one. Without threadpoolctl we have one ourselves, and the matrix product has its own way.
+The threads that NumPy's matrix product (BLAS) starts by itself would fight ours for the cores, and wait for each other
+by spinning; threadpoolctl keeps it to one. Where that is not installed (the core needs only NumPy) there are no threads
+of ours, and the matrix product has its own way.
 """
 
 import os
@@ -17,19 +18,21 @@ def share_out(work, pieces):
     """Call `work` with each piece. What it raises is raised here, and the pieces that are left are dropped."""
     left = iter(pieces)
 
-    def take_what_is_left(_):
-        for piece in left:
-            work(piece)
+    def take_what_is_left():
+        try:
+            for piece in left:
+                work(piece)
+        finally:
+            for _ in left:
+                pass
 
     with ALONE:
-        number = threads()
-        with _blas_limited_to(1), ThreadPoolExecutor(number) as pool:
-            try:
-                for _ in pool.map(take_what_is_left, range(number)):
-                    pass
-            finally:
-                for _ in left:
-                    pass
+        others = threads() - 1
+        with _blas_limited_to(1), ThreadPoolExecutor(max(others, 1)) as pool:
+            helpers = [pool.submit(take_what_is_left) for _ in range(others)]
+            take_what_is_left()
+    for helper in helpers:
+        helper.result()
 
 
 def threads():

@@ -110,6 +110,19 @@ def test_a_frequent_wrong_answer_that_no_step_explains_is_told_in_words_of_its_o
         assert number(right) not in re.findall(r"[\w.]*\w", last)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("0,8", "Your table holds text, such as '0,8': numbers stand without quotation marks, and with a point: 0.8."),
+        (" -.5 ", "Your table holds text, such as ' -.5 ': numbers stand without quotation marks."),
+        (["0,5", "x"], "such as '0,5': numbers stand without quotation marks, and with a point: 0.5."),
+        ("eighty", "Your table gave back a str, and not a table of numbers."),
+    ],
+)
+def test_a_number_in_quotation_marks_is_told_how_numbers_are_written(value, said):
+    assert said in outcome(judge_table(EXERCISES["padded_loss"], value, {}, {})).message
+
+
 def test_a_secret_in_a_message_would_be_seen():
     assert GIVEAWAYS.search("Divide by np.sqrt(d_k).")
     assert GIVEAWAYS.search("Use axis=-1 here.")

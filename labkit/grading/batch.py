@@ -16,8 +16,8 @@ from ..exercises import LABS
 from . import pool, roster
 from .gradebook import Gradebook
 from .intake import Intake, collect
-from .policy import Row, Rule
-from .publish import REPORT, Published, in_words, publish, remember_rule
+from .policy import Row, Rule, marked
+from .publish import REPORT, Published, in_words, marked_in_words, publish, remember_rule
 from .sandbox import confine
 from .sandbox.host import Seconds
 from .submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission
@@ -159,6 +159,7 @@ class Summary:
         told = [stopped if self.stopped else done]
         told += ["Notebooks: " + ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in self.statuses.items())]
         told += [f"{lab}: {in_words(rule)}" for lab, rule in self.published.rules.items()]
+        told += [marked_in_words(self.rows)] if marked(self.rows)[1] else []
         told += [f"Isolation: {one}" for one in self.isolation]
         told += [f"Ungradable: {file}: {reason}" for file, reason in self.ungradable.items()]
         told += [f"Not on the roster: {student}" for student in self.published.unknown]

@@ -104,6 +104,8 @@ def glance(rows: Sequence[Row]) -> Html:
     statuses = Counter(row.graded.status for row in rows)
     students = {row.student for row in rows if row.graded.status != MISSING}
     facts = [f"{count(len(students), 'student')} handed in", f"{count(statuses[GRADED], 'notebook')} graded"]
+    untouched = sum(map(is_untouched, rows))
+    facts += [f"{untouched} of them with nothing done yet"] * bool(untouched)
     facts += [f"{statuses[UNGRADABLE]} could not be graded"] * bool(statuses[UNGRADABLE])
     facts += [f"the grader failed on {statuses[SYSTEM_ERROR]}"] * bool(statuses[SYSTEM_ERROR])
     facts += [f"{sum(bool(row.late) for row in rows)} late", f"{statuses[MISSING]} not handed in"]
@@ -265,6 +267,12 @@ def students(lab: str, rows: Sequence[Row], exercises: Sequence[ExerciseNumbers]
     return put(frame, legend, lab, columns, join((student_line(row, names, link) for row in rows), "\n"))
 
 
+def is_untouched(row: Row) -> bool:
+    """Whether no exercise was begun; points it has all the same: none."""
+    outcomes = row.graded.outcomes
+    return bool(outcomes) and all(one.status == "unattempted" and not one.points for one in outcomes)
+
+
 def student_line(row: Row, names: Sequence[str], link: Link) -> Html:
     found = {one.exercise: one for one in row.graded.outcomes}
     name = row.name or row.student
@@ -272,6 +280,7 @@ def student_line(row: Row, names: Sequence[str], link: Link) -> Html:
     below = put("<br><small>{}</small>", row.student) if name != row.student else ""
     points = "–" if row.points is None else number(row.points)
     notes = [spaced(row.graded.status)] * (row.points is None)
+    notes += ["nothing done yet"] * is_untouched(row)
     notes += ["late"] * bool(row.late) + [f"{row.attempts} attempts"] * (row.attempts > 1)
     notes += [row.reason] * bool(row.reason and row.points is not None)
     line = '<tr><th scope="row">{}{}</th><td class="n">{}</td>{}<td>{}</td></tr>'
@@ -294,13 +303,16 @@ def remarks(rows: Sequence[Row]) -> Html:
     for row in rows:
         ids = {id for one in row.graded.outcomes for id in one.remarks}
         said_of.update(f"{spaced(id)}: {general(id)}" for id in ids)
-        said_of.update({first_line(remark) for remark in row.graded.remarks})
+        said_of.update({kind(remark) for remark in row.graded.remarks})
     found = sorted(said_of.items(), key=lambda one: (-one[1], one[0]))
     lines = [put("{} ({})", said(text), n) for text, n in found[:MOST_REMARKS]]
     lines += [f"and {len(found) - MOST_REMARKS} others"] * (len(found) > MOST_REMARKS)
     return listed("Remarks, and how many notebooks got them", lines)
 
 
-def first_line(remark: str) -> str:
-    """A remark without the student's line that it shows."""
-    return re.sub(r" Line \d+:$", "", remark.split("\n")[0])
+def kind(remark: str) -> str:
+    """A remark without what is one student's: the line that it shows, numbers, code, and an error's own words."""
+    text = re.sub(r" Line \d+:$", "", remark.split("\n")[0])
+    text = re.sub(r"(did not run to its end: \w+): .*", r"\1.", text)
+    text = re.sub(r"`[^`]*`(?:, `[^`]*`)*(?: and \d+ more)?", "…", text)
+    return re.sub(r"(?<![\w(-])\d[\d,]*(?: \d+,?)*(?: …)?", "…", text)

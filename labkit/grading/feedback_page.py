@@ -52,12 +52,24 @@ INSTEAD = {  # of a message, where there is none
 OUR_FAULT = (
     "The grader itself failed here. This is not your fault, and it costs you no points. Your instructor is told."
 )
-MEND = (
-    "Open the notebook in JupyterLab, choose Restart Kernel and Run All Cells, and see whether it runs.",
-    "Save it and hand in the file whose name ends in `.ipynb`, of the lab that was asked for.",
-    "If it won't open at all, start from a fresh copy of the lab and bring your cells over; if it does open and looks "
-    "well, write to your instructor and name the reason above.",
-)
+# What helps, by how the reason begins why a file could not be graded; the last one fits any.
+MEND = {
+    "The notebook looks like": "Hand in the notebook of the lab that was asked for. If it is meant to be that one, "
+    "start from a fresh copy of the lab and bring your cells over: functions and tables are known by their names.",
+    "The notebook holds none": "Start from a fresh copy of the lab and bring your cells over: functions and tables are "
+    "known by their names, so keep those as they are.",
+    "Only |The file is no notebook: at .* it looks like": "Hand in the notebook itself, the file whose name ends in "
+    "`.ipynb`; what is printed or made from it can't be run. In JupyterLab, choose File, then Download.",
+    "The file is damaged at .*: git left": "Open the file in a text editor. Between `<<<<<<<` and `>>>>>>>` stand two "
+    "versions: keep one of each, delete the three lines of signs, save it and hand it in again.",
+    "The file is too large": "In JupyterLab, choose Edit, then Clear Outputs of All Cells. Save it, and hand in the "
+    "smaller file.",
+    "The file (?:is encrypted|is packed|is a symbolic|is no ordinary|has a path)": "Hand in the `.ipynb` file itself, "
+    "and neither a link to it nor an archive made in an unusual way.",
+    "": "Open the file that you handed in with JupyterLab. If it looks well, save it and hand it in again; it may have "
+    "been cut off on its way. If it won't open, start from a fresh copy of the lab and bring your cells over.",
+}
+ASK = "If that doesn't help, write to your instructor and name the reason above."
 HOW_TO_READ = (
     "Each box below says what was seen and asks a question; its answer leads to what can be mended. Functions were "
     "asked with fresh numbers, so what they gave back here isn't what you saw in your notebook."
@@ -121,7 +133,8 @@ def not_graded(row: Row) -> Html:
         return put('<div class="card"><p class="big">Nothing to read yet</p><p>{}</p></div>', row.reason)
     told = "So there is no score for it, which is not the same as zero points. What helps:"
     frame = '<div class="card failed"><h3>This file could not be graded</h3><p>{}</p><p>{}</p><ul>{}</ul></div>'
-    return put(frame, said(row.reason), told, each("<li>{}</li>", map(said, MEND)))
+    helps = next(helps for beginning, helps in MEND.items() if re.match(beginning, row.graded.reason, re.DOTALL))
+    return put(frame, said(row.reason), told, each("<li>{}</li>", map(said, (helps, ASK))))
 
 
 def summary(row: Row) -> Html:
@@ -237,7 +250,7 @@ def written(row: Row) -> Html:
 
 
 def marked(mark, earlier: bool) -> str:
-    if mark is None:
+    if mark is None or (mark.points is None and not mark.comment):
         return "Not marked yet."
     points = "" if mark.points is None else f"{number(mark.points)} of {number(mark.max_points)} points."
     return f"{points} {mark.comment} {'(Given for an earlier version of this answer.)' * earlier}".strip()

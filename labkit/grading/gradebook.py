@@ -10,9 +10,9 @@ from typing import Any
 
 from ..exercise import Outcome
 from .submission import SYSTEM_ERROR, Graded, Submission, Written
-from .written import Mark, answers_of
+from .written import Mark, answers_of, one_maximum
 
-APPLICATION, VERSION = 0x4C41424B, 1  # "LABK", in the file's header
+APPLICATION, VERSION = 0x4C41424B, 2  # "LABK", in the file's header
 
 # `facts`, `judged` and `details` hold everything exactly, as JSON; the other columns are for people with SQLite tools.
 SCHEMA = f"""
@@ -21,7 +21,8 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 CREATE TABLE submissions (
     id INTEGER PRIMARY KEY, student TEXT NOT NULL, name TEXT NOT NULL, batch TEXT NOT NULL, file TEXT NOT NULL,
-    submitted_at TEXT NOT NULL, digest TEXT NOT NULL, key TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);
+    submitted_at TEXT NOT NULL, digest TEXT NOT NULL, run INTEGER NOT NULL, key TEXT NOT NULL UNIQUE,
+    facts TEXT NOT NULL);
 CREATE TABLE gradings (
     id INTEGER PRIMARY KEY, submission INTEGER NOT NULL REFERENCES submissions, lab TEXT NOT NULL, status TEXT NOT NULL,
     points REAL, max_points REAL NOT NULL, reason TEXT NOT NULL, graded_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -38,10 +39,7 @@ CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 COMMIT;
 """
 
-GRADINGS = (
-    "SELECT facts, judged, details, submissions.id "
-    "FROM submissions JOIN gradings ON gradings.submission = submissions.id "
-)
+GRADINGS = "SELECT facts, judged, details, run FROM submissions JOIN gradings ON gradings.submission = submissions.id "
 
 
 class GradebookError(ValueError):
@@ -54,12 +52,12 @@ class GradebookBusy(GradebookError):
 
 @dataclass(frozen=True)
 class Record:
-    """A grading of a submission; the submission comes without its cells. ``seen`` grows from run to run."""
+    """A grading of a submission, which comes without its cells; ``run`` counts the runs until it was first found."""
 
     submission: Submission
     graded: Graded
     fingerprint: str
-    seen: int = field(default=0, compare=False)
+    run: int = field(default=0, compare=False)
 
 
 class Gradebook:
@@ -72,6 +70,7 @@ class Gradebook:
 
     def __init__(self, path: Path, database: sqlite3.Connection):
         self.path, self._database = path, database
+        [[self._run]] = self._rows("SELECT coalesce(max(run), 0) + 1 FROM submissions")
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = True, wait: float = 5.0) -> "Gradebook":
@@ -111,7 +110,7 @@ class Gradebook:
         """Note what is known by now about files that may have been graded long ago: names, times, late marks."""
         with self._writing() as database:
             for submission in submissions:
-                note(database, submission)
+                note(database, submission, self._run)
 
     def needs_grading(self, submission: Submission, fingerprint: str) -> bool:
         """Whether this file was never graded as this lab under this fingerprint, or the grader itself failed at it."""
@@ -127,17 +126,20 @@ class Gradebook:
         values = (submission.lab, graded.status, graded.points, graded.max_points, printable(graded.reason))
         exact = (judged(submission, fingerprint), json.dumps(asdict(graded)))
         with self._writing() as database:
-            id = note(database, submission)
+            id = note(database, submission, self._run)
             database.execute(f"INSERT INTO gradings ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (id, *values, *exact))
 
     def latest(self) -> list[Record]:
         """Every submission with its latest grading, in an order that doesn't depend on when each was graded.
 
-        Students are called as the roster calls them, if one was held against what was handed in.
+        Students are called as the roster calls them, if one was held against what was handed in. A file in which no lab
+        was recognised is left out once it was judged as one.
         """
         latest = self._rows(GRADINGS + "WHERE gradings.id IN (SELECT max(id) FROM gradings GROUP BY submission)")
-        known = self.recall("known", {})
-        return sorted((called(record_from(*row), known) for row in latest), key=place)
+        known, records = self.recall("known", {}), [record_from(*row) for row in latest]
+        settled = {file_of(one.submission) for one in records if one.submission.lab}
+        kept = (one for one in records if one.submission.lab or file_of(one.submission) not in settled)
+        return sorted((called(one, known) for one in kept), key=place)
 
     def history(self, student: str) -> list[Record]:
         """Every grading of a student's submissions, the earliest first."""
@@ -154,21 +156,27 @@ class Gradebook:
         return json.loads(values[0][0]) if values else default
 
     def mark(self, marks: Mapping[str, Mark]) -> None:
-        """Store marks. Empty ones never erase what was given before."""
-        given = {key: mark for key, mark in marks.items() if mark.points is not None or mark.comment}
-        known = self._questions() if given else {}
+        """Store marks, and what each question can bring. Empty ones erase nothing; withdrawn ones do."""
+        given = {key: one for key, one in marks.items() if one != Mark(None)}
+        known = self._questions() if given or self.marks() else {}
+        worth = one_maximum(marks, known)
         if strangers := sorted(given.keys() - known.keys()):
             raise GradebookError(
                 f"{self.path}: marks must be for answers in this gradebook; got {len(strangers)} for others, "
                 f"the first with key {strangers[0]!r}. Use the written.csv that lies beside it."
             )
+        taken = [key.partition("-")[0] for key, one in given.items() if one.withdrawn]
         with self._writing() as database:
+            database.executemany("DELETE FROM marks WHERE substr(key, 1, instr(key, '-') - 1) = ?", zip(taken))
             database.executemany(
                 "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
                 "points = coalesce(excluded.points, points), "
-                "max_points = CASE WHEN excluded.points IS NULL THEN max_points ELSE excluded.max_points END, "
                 "comment = coalesce(nullif(excluded.comment, ''), comment)",
                 [(key, *known[key], one.points, one.max_points, one.comment) for key, one in given.items()],
+            )
+            database.executemany(
+                "UPDATE marks SET max_points = ? WHERE (batch, lab, question) = (?, ?, ?)",
+                [(most, *question) for question, most in worth.items()],
             )
 
     def marks(self) -> dict[str, Mark]:
@@ -231,23 +239,27 @@ def prepare(path: Path, database: sqlite3.Connection) -> None:
     database.executescript("BEGIN EXCLUSIVE; COMMIT;")  # from here on the lock is held
 
 
-def note(database: sqlite3.Connection, submission: Submission) -> int:
+def note(database: sqlite3.Connection, submission: Submission, run: int) -> int:
     """Store a submission, or what is new about it, and give its row's number."""
     facts = asdict(replace(submission, cells=()))
     del facts["cells"]
     shown = [printable(facts[name]) for name in ("student", "name", "batch", "file", "submitted_at", "digest")]
     [(id,)] = database.execute(
-        "INSERT INTO submissions (student, name, batch, file, submitted_at, digest, key, facts) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
+        "INSERT INTO submissions (student, name, batch, file, submitted_at, digest, run, key, facts) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
         "SET name = excluded.name, submitted_at = excluded.submitted_at, facts = excluded.facts RETURNING id",
-        (*shown, key_of(submission), json.dumps(facts)),
+        (*shown, run, key_of(submission), json.dumps(facts)),
     ).fetchall()
     return id
 
 
 def key_of(submission: Submission) -> str:
-    """What makes it the same submission: the same bytes of the same student in the same place."""
-    return json.dumps([submission.student, submission.batch, submission.file, submission.digest])
+    """What makes it the same submission: the same bytes of the same student in the same place, for the same lab."""
+    return json.dumps([*file_of(submission), submission.lab])
+
+
+def file_of(submission: Submission) -> tuple[str, ...]:
+    return submission.student, submission.batch, submission.file, submission.digest
 
 
 def judged(submission: Submission, fingerprint: str) -> str:
@@ -264,13 +276,13 @@ def place(record: Record) -> tuple[str, ...]:
     return one.batch, one.lab, one.student, one.file, one.digest
 
 
-def record_from(facts: str, judged: str, details: str, seen: int) -> Record:
+def record_from(facts: str, judged: str, details: str, run: int) -> Record:
     fingerprint, lab, problem = json.loads(judged)
     submission = Submission(**with_tuples(json.loads(facts)) | {"lab": lab, "problem": problem})
     graded = with_tuples(json.loads(details))
     graded["outcomes"] = tuple(Outcome(**with_tuples(one)) for one in graded["outcomes"])
     graded["written"] = tuple(Written(**one) for one in graded["written"])
-    return Record(submission, Graded(**graded), fingerprint, seen)
+    return Record(submission, Graded(**graded), fingerprint, run)
 
 
 def called(record: Record, known: Mapping[str, list[str]]) -> Record:

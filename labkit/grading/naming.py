@@ -19,7 +19,9 @@ METADATA = "submission_metadata.yml"
 CANVAS = re.compile(r"(?s)(?P<name>.+?)_(?P<late>LATE_)?(?P<id>\d{1,18})_(?:(?P<number>\d{1,18})_|text\.|link\.).+")
 CANVAS_UNNAMED = re.compile(r"(?s)(?P<name>)(?P<late>LATE_)?anon_(?P<id>[A-Za-z0-9]{5})_(?P<number>\d{1,18})_.+")
 MOODLE = re.compile(r"(?s)(?P<name>.+?)_(?P<id>\d{1,18})_assignsubmission_[a-z]+(?:_.*)?")
-COPY = re.compile(r" \((\d{1,9})\)$")  # what browsers write behind the name of a second download
+COPY = re.compile(r" \(\d{1,9}\)$")  # what browsers write behind the name of a second download
+# The same, and -1 as Canvas writes it and _1 as others do; there may be several, as in lab_02-1 (3).
+COPIES = re.compile(r"(?: \([0-9]{1,9}\)|[-_][0-9]{1,9})*\Z")
 TEACHERS_KINDS = {".csv", ".db", ".json", ".log", ".md", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
@@ -101,7 +103,7 @@ def _nbgrader(paths: Iterable[Parts], around: Parts, where: Parts) -> Form:
 def _moodle(around: Parts) -> Form:
     def form(parts):
         found = next((hit for hit in map(MOODLE.fullmatch, parts[: len(around) + 1]) if hit), None)
-        return (Sender(found["id"], found["name"], number=_copy(parts[-1])),) if found else None
+        return (Sender(found["id"], found["name"]),) if found else None
 
     return form
 
@@ -133,7 +135,7 @@ def _plain(handed: Sequence[Parts], around: Parts, where: Parts) -> Form:
         parts = parts[len(around) :] if parts[: len(around)] == around else parts
         if len(parts) == 1 and PurePosixPath(parts[0]).suffix.lower() in TEACHERS_KINDS and not is_handed_in(parts[0]):
             return ()
-        return (Sender(parts[0] if len(parts) > 1 else _stem(parts[0]), number=_copy(parts[-1])),)
+        return (Sender(parts[0] if len(parts) > 1 else _stem(parts[0])),)
 
     return form
 
@@ -143,9 +145,26 @@ def _stem(name: str) -> str:
     return notebook[1] if notebook else PurePosixPath(name).stem
 
 
-def _copy(name: str) -> int:
-    found = COPY.search(_stem(name))
-    return int(found[1]) if found else 0
+# ---- in which order --------------------------------------------------------------------------------------------------
+
+
+def family(path: str, number: int = 0) -> tuple[str, tuple[tuple[int, ...], ...]]:
+    """What the file that was handed in shares with its copies, and the numbers behind it: ``lab-1`` follows ``lab``.
+
+    Folders say nothing of it, nor does the platform's own ``number`` within the name. Of a file in a student's archive
+    the archive's name is shared, and the numbers are those of both.
+    """
+    stems = [_stem(part).replace(f"_{number}_", "_", 1) for part in path.split("/") if is_handed_in(part)]
+    marks = [COPIES.search(stem) for stem in stems]
+    root = stems[0][: marks[0].start()] if stems else ""
+    return root, tuple(tuple(map(int, re.findall("[0-9]+", mark[0]))) for mark in marks)
+
+
+def natural(text: str) -> list[tuple[int, str, str]]:
+    """A key by which ``lab 9`` comes before ``lab 10``; numbers of any length, and no two texts the same."""
+    parts = re.split("([0-9]+)", text)
+    digits = [part.lstrip("0") if place % 2 else "" for place, part in enumerate(parts)]
+    return [(len(own), own, part) for own, part in zip(digits, parts, strict=True)]
 
 
 # ---- what platforms write into files ---------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Policy: which attempt counts, what is late, and what lateness costs."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .gradebook import Record
+from .naming import family, natural
 from .submission import Graded, Submission
 from .written import Answer, Mark, answers_of, mark_for
 
@@ -18,9 +19,13 @@ class Rule:
     """Which attempt counts at a lab, and what lateness costs.
 
     A graded attempt always beats one without a score, and one that is accepted beats one refused as too late. Among
-    those, ``best`` takes the most points after the late rule (of equals the earliest), ``last`` the last handed in.
-    Attempts are in the order of time, then of the platform's number, then of the file's name, then of the runs that
-    found them; the same bytes at the same time are one attempt, wherever they lie.
+    those, ``best`` takes the most points after the late rule (of equals the least late, and of these the last, since
+    its written answers are the newest), ``last`` the last handed in.
+
+    Attempts are in the order of time. Where that says nothing, a file with a number behind its name (``lab-1``,
+    ``lab (1)``, ``lab_1``) comes after the file without it, and a higher number after a lower one; else the platform's
+    number decides, then the run that found the file first, then the name, in which 10 comes after 9. The same bytes at
+    the same time are one attempt, wherever they lie.
 
     Late is what comes after the minute that is due. Lateness is counted in begun days of 24 hours: each costs
     ``percent_a_day`` percent of what was earned, and after ``refused_after`` days an attempt is worth 0 points.
@@ -154,7 +159,9 @@ class Row:
         if self.counted and self.counted.refused:
             reasons.append(f"Handed in {self.late} late, which is too late for points.")
         last = self.tries[-1].record if self.tries else None
-        if self.points is not None and last.graded.points is None:
+        # The same bytes may have been taken for another lab, too: that is no further attempt.
+        is_other = last and last.submission.digest != self.counted.record.submission.digest
+        if is_other and self.points is not None and last.graded.points is None:
             reasons.append(f"The last attempt, {last.submission.file}, has no score: {last.graded.reason}")
         return " ".join(filter(None, reasons))
 
@@ -193,7 +200,7 @@ def counted(
 
 def grouped(records: Iterable[Record]) -> dict[tuple[str, str, str], list[Record]]:
     """Records by batch, lab and student, in the order of the attempts."""
-    records = sorted(records, key=order)
+    records = list(records)
     labs: dict[str, set[str]] = {}
     for one in (record.submission for record in records):
         if one.lab and not one.problem:
@@ -202,7 +209,7 @@ def grouped(records: Iterable[Record]) -> dict[tuple[str, str, str], list[Record
     for record in records:
         one = record.submission
         groups.setdefault((one.batch, home(one, labs.get(one.batch, set())), one.student), []).append(record)
-    return groups
+    return {key: in_order(group) for key, group in groups.items()}
 
 
 def home(submission: Submission, labs: set[str]) -> str:
@@ -213,10 +220,10 @@ def home(submission: Submission, labs: set[str]) -> str:
 def filled(row: Row, attempts: list[Attempt], rule: Rule, marks: Mapping[str, Mark]) -> Row:
     last = len(attempts) - 1
 
-    def rank(n: int) -> tuple[bool, bool, float, int]:
+    def rank(n: int) -> tuple[bool, bool, float, int, int]:
         one = attempts[n]
         best = rule.keep == "best" and one.points is not None
-        return one.points is not None, not one.refused, one.points if best else 0, -n if best else n
+        return one.points is not None, not one.refused, *((one.points, -one.days_late) if best else (0, 0)), n
 
     best = attempts[max(range(last + 1), key=rank)]
     one, graded = best.record.submission, best.record.graded
@@ -236,6 +243,12 @@ def with_worth(rows: list[Row]) -> list[Row]:
     return [replace(row, worth=worth.get((row.batch, row.lab), {})) for row in rows]
 
 
+def marked(rows: Iterable[Row]) -> tuple[int, int]:
+    """How many written answers have a mark, and how many there are; one that changed after it was marked has none."""
+    answers = [(mark, earlier) for row in rows for answer, mark, earlier in row.answers if answer.text]
+    return sum(bool(mark and mark.points is not None and not earlier) for mark, earlier in answers), len(answers)
+
+
 def attempt(record: Record, rule: Rule) -> Attempt:
     late = days_late(record.submission, rule.due)
     refused = rule.refused_after is not None and late > rule.refused_after
@@ -249,19 +262,21 @@ def days_late(submission: Submission, due: str) -> int:
     return max(0, math.ceil((at.replace(second=0, microsecond=0) - moment(due)) / DAY))
 
 
-def order(record: Record) -> tuple:
+def in_order(attempts: Sequence[Record]) -> list[Record]:
+    """One student's attempts as ``Rule`` has it: a copy counts as no earlier than what it is a copy of."""
+    latest, keyed = {}, []
+    for time, root, copies, known, one in sorted(map(kin, attempts), key=lambda kin: kin[:-1]):
+        latest[time, root] = max(known, latest.get((time, root), known))
+        name = natural(one.submission.file)
+        keyed.append(((time, latest[time, root], copies, name, one.submission.lab, one.submission.digest), one))
+    return [one for _, one in sorted(keyed, key=lambda pair: pair[0])]
+
+
+def kin(record: Record) -> tuple:
+    """When it was handed in, what it is a copy of and how many times over, and what else orders attempts."""
     one = record.submission
     at = moment(one.submitted_at)
-    return (
-        at.timestamp() if at else -math.inf,
-        one.number,
-        one.file,
-        record.seen,
-        one.batch,
-        one.lab,
-        one.student,
-        one.digest,
-    )
+    return (at.timestamp() if at else -math.inf, *family(one.file, one.number), (one.number, record.run), record)
 
 
 def moment(text: str) -> datetime | None:

@@ -9,7 +9,7 @@ from . import sheets
 from .class_page import class_page
 from .feedback_page import feedback_name, feedback_page
 from .gradebook import Gradebook
-from .policy import Row, Rule, counted
+from .policy import Row, Rule, counted, marked
 from .roster import Entry, Reconciled, Roster, reconcile
 from .statistics import shared_numbers
 from .written import read_marks
@@ -81,10 +81,10 @@ def entry_from(stored: dict) -> Entry:
     return Entry(**stored | {"others": tuple(stored["others"])})
 
 
-def report(out: Path) -> None:
+def report(out: Path) -> Published:
     """Write all anew from a gradebook that is there."""
     with Gradebook.open(out / "gradebook.db", create=False) as book:
-        publish(out, book)
+        return publish(out, book)
 
 
 def write_feedback(folder: Path, rows: Sequence[Row]) -> None:
@@ -116,6 +116,10 @@ def in_words(rule: Rule) -> str:
     off = f"{rule.percent_a_day:g} % off each begun day late" if rule.percent_a_day else "nothing off for lateness"
     refused = "" if rule.refused_after is None else f", no points after {rule.refused_after} days"
     return f"the {rule.keep} attempt counts, {due}, {off}{refused}"
+
+
+def marked_in_words(rows: Sequence[Row]) -> str:
+    return "Written answers: {} of {} marked".format(*marked(rows))
 
 
 def lateness_unknown(rows: Sequence[Row], rules: Mapping[str, Rule]) -> list[str]:

@@ -86,8 +86,10 @@ def _complaint(text: str, error: json.JSONDecodeError) -> str:
         what = f"git left conflict markers in it, from line {line} on. Merge the two versions first."
         return f"The file is damaged {where}: {what}"
     said = re.sub(" starting at$| at$", "", error.msg[:1].lower() + error.msg[1:])
-    cut = "" if text.rstrip().endswith("}") else " It ends in the middle: was it cut off while it was saved or sent?"
-    return f"The file is damaged {where}, where it isn't valid JSON ({said}).{cut}"
+    what, cut = "damaged", ""
+    if not text.rstrip().endswith("}"):
+        what, cut = "cut off or damaged", " It ends in the middle: was it cut off while it was saved or sent?"
+    return f"The file is {what} {where}, where it isn't valid JSON ({said}).{cut} Save it and hand it in again."
 
 
 def _listed(notebook) -> tuple[list, bool]:

@@ -80,6 +80,8 @@ def read(path: str | os.PathLike) -> Roster:
         text, _ = decode(Path(path).read_bytes())
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row)]
+    except FileNotFoundError:
+        raise RosterError(f"{path}: there is no such file. Look at the spelling.") from None
     except (OSError, csv.Error) as error:
         raise RosterError(f"{path}: must be a CSV file; got {error}. Export it again.") from error
     columns = _columns(rows[0]) if rows else {}

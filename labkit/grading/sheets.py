@@ -78,13 +78,18 @@ def submissions(rows: Iterable[Row]) -> bytes:
 
 
 def written(rows: Iterable[Row]) -> bytes:
-    """A line for each written answer, all answers to one question together, to be marked under points and comment."""
-    lines = []
+    """A line for each written answer, all answers to one question together, to be marked under points and comment.
+
+    A question can bring the same to everybody: what the first mark says, and one point where there is none yet.
+    """
+    rows, lines = list(rows), []
+    given = {(row.batch, row.lab, one.question): mark for row in rows for one, mark, _ in row.answers if mark}
     for row in rows:
         for n, (answer, mark, earlier) in enumerate(row.answers):
             if not (answer.text or mark):
                 continue  # nothing to mark: it earns nothing
-            most = mark.max_points if mark else row.worth.get(answer.question, 1)
+            known = given.get((row.batch, row.lab, answer.question))
+            most = known.max_points if known else 1
             points, comment = (None, "") if earlier or not mark else (mark.points, mark.comment)
             note = f"An earlier answer got {shown(mark.points)} of {shown(most)}." if earlier else ""
             cells = [row.student, row.name, row.batch, row.lab, answer.question, answer.text]

@@ -125,7 +125,41 @@ def test_remarks_are_counted_by_notebooks():
     twice = got(4, remarks=("changes_its_input",))
     lost = "Cell 2 did not run: SyntaxError. Line {}:\nx = = {}"
     said = text_of(row("a", twice, twice, remarks=(lost.format(1, 1),)), row("b", remarks=(lost.format(2, 2),)))
-    assert "Cell 2 did not run: SyntaxError. (2)" in said and "into? (1)" in said
+    assert "Cell … did not run: SyntaxError. (2)" in said and "into? (1)" in said
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (
+            "Code cell 3 did not run to its end: NameError: name 'x' is not defined. Line 2:\n  x\n  ^",
+            "Code cell 14 did not run to its end: NameError: name 'softmax' is not defined.",
+            "Code cell … did not run to its end: NameError.",
+        ),
+        (
+            "Code cell 3 did not run to its end: it took too long.",
+            "Code cell 4 did not run to its end: it took too long.",
+            "Code cell … did not run to its end: it took too long.",
+        ),
+        ("Cells 1, 2, 13, … are left out.", "Cells 5, 6 are left out.", "Cells … are left out."),
+        (
+            "Nothing is installed, so this was left out: `!ls`, `%pip install x` and 3 more.",
+            "Nothing is installed, so this was left out: `!rm -rf x`.",
+            "Nothing is installed, so this was left out: ….",
+        ),
+        ("It was read as cp1252, not UTF-8 (3 or before).",) * 2 + ("It was read as cp1252, not UTF-8 (3 or before).",),
+    ],
+)
+def test_remarks_of_a_kind_are_one_line(one, other, kind):
+    said = text_of(row("a", got(4), remarks=(one,)), row("b", got(4), remarks=(other,)))
+    assert f"{kind} (2)" in said
+
+
+def test_a_notebook_in_which_nothing_was_begun_is_told_from_one_that_earned_nothing():
+    opened = row("a", got(0, status="unattempted"), got(0, "softmax", status="unattempted"))
+    begun = row("b", got(0, status="unattempted"), got(0, "softmax"))
+    said = text_of(opened, begun)
+    assert "2 notebooks graded, 1 of them with nothing done yet" in said and said.count("nothing done yet") == 2
 
 
 def test_each_lab_has_a_section_of_its_own():

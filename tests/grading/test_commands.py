@@ -53,11 +53,12 @@ def graded(tmp_path_factory):
 def test_a_batch_is_graded_and_told_in_words(graded):
     root, done = graded
     assert (done.returncode, done.stderr) == (0, "")
-    first, students, isolation, ungradable, look = done.stdout.splitlines()
-    assert first == "Graded 3 of 3 submissions now; the others were up to date."
-    assert students == "Students: 2 graded, 1 ungradable"
+    first, notebooks, rule, isolation, ungradable, look = done.stdout.splitlines()
+    assert first == "Graded 3 of 3 submissions now."
+    assert notebooks == "Notebooks: 2 graded, 1 ungradable"
+    assert rule.endswith("the best attempt counts, no due date, nothing off for lateness")
     assert isolation.startswith("Isolation: ")
-    assert ungradable.startswith("Ungradable: cem.ipynb: The file is damaged at line 1, column 12")
+    assert ungradable.startswith("Ungradable: cem.ipynb: The file is cut off or damaged at line 1, column 12")
     assert look == f"Look at {root / 'out' / 'report.html'}"
     assert [row["points"] for row in rows(root).values()] == ["3", "0", ""]
     assert {path.stem for path in (root / "out" / "feedback").iterdir()} == {"ada", "bob", "cem"}
@@ -95,7 +96,7 @@ MISUSE = {
     "an empty folder": (["empty"], "must hold what students handed in; nothing was found. Give another path."),
     "a broken archive": (["broken.zip"], "must be a folder, a .zip or an .ipynb file, and whole"),
     "a lab that isn't there": (["in", "--lab", "lab2"], "lab: must be one of 00_warm_up, "),
-    "no such roster": (["in", "--roster", "nothing.csv"], "nothing.csv: must be a CSV file; got "),
+    "no such roster": (["in", "--roster", "nothing.csv"], "nothing.csv: there is no such file"),
     "a roster without names": (["in", "--roster", "no-roster.csv"], "must have a column id, name or e-mail; got a, b."),
     "no date": (
         ["in", "--due", "tomorrow"],
@@ -109,7 +110,7 @@ MISUSE = {
     "a file for results": (["in", "--out", "file"], "file: File exists. Give another path."),
     "the gradebook of others": (
         ["in", "--out", "."],
-        "must be a gradebook of version 1; got some other program's file.",
+        "must be a gradebook of version 2; got some other program's file.",
     ),
     "no database": (["in", "--out", "old"], "gradebook.db: a gradebook must be an intact SQLite file"),
     "an empty secret": (["in", "--out", "open"], "must hold a text that nobody guesses; it is empty."),
@@ -230,7 +231,7 @@ def test_only_a_changed_file_is_graded_again_and_the_better_attempt_stays(tmp_pa
     ada, bob = rows(tmp_path).values()
     assert (ada["points"], ada["attempts"]) == ("2", "2")
     assert (bob["points"], bob["status"], bob["attempts"]) == ("2", "graded", "2")
-    assert bob["reason"].startswith("The last attempt, bob/lab (2).ipynb, has no score: The file is damaged at line 1")
+    assert bob["reason"].startswith("The last attempt, bob/lab (2).ipynb, has no score: The file is cut off or damaged")
     with Gradebook.open(tmp_path / "out" / "gradebook.db", create=False) as book:
         assert [record.graded.points for record in book.history("ada")] == [0, 2]
 
@@ -271,3 +272,30 @@ def test_help_is_there_for_each_command(capsys, command):
         main([command, "--help"])
     assert stop.value.code == 0
     assert f"usage: labkit {command}" in capsys.readouterr().out
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_said_of_lateness_holds_until_something_else_is_said(tmp_path):
+    handed_in(tmp_path, {"submitted/ada/lab/02.ipynb": notebook(RIGHT)})
+    (tmp_path / "in" / "submitted" / "ada" / "lab" / "timestamp.txt").write_text("2026-12-02 12:00:00 UTC")
+    said = grade(tmp_path, "--due", "2026-12-01T12:00+00:00", "--late", "10%")
+    assert rows(tmp_path)["ada"]["points"] == "1.8" and "10 % off" in str(said["rules"])
+    assert grade(tmp_path)["rules"] == said["rules"]
+    assert rows(tmp_path)["ada"]["points"] == "1.8"
+    grade(tmp_path, "--late", "0")
+    assert rows(tmp_path)["ada"]["points"] == "2"
+
+
+def test_a_due_date_that_no_file_can_be_held_against_is_said(tmp_path):
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT)})
+    notes = grade(tmp_path, "--due", "2026-12-01")["notes"]
+    assert any("don't say when they were handed in" in note for note in notes)
+    notes = grade(tmp_path, "--late", "10")["notes"]
+    assert any("without --due" in note for note in notes)
+
+
+def test_a_lab_may_be_named_by_its_beginning(tmp_path):
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT)})
+    assert list(grade(tmp_path, "--lab", "02")["rules"]) == ["02_causal_mask"]

@@ -5,10 +5,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from notebook_files import notebook
 
 from grading.rows import HOSTILE, Tags, everything, got, judged, row, ungraded
 from labkit.exercise import PRODUCT_OF_STEP, STATUSES
 from labkit.grading.feedback_page import ASKED, WORDS, feedback_name, feedback_page, theirs, wanted
+from labkit.grading.intake import collect
 from labkit.grading.page import plain
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
 from labkit.grading.written import Answer, Mark
@@ -132,8 +134,33 @@ def test_points_given_by_hand_are_no_loss():
 
 def test_a_file_that_cannot_be_graded_is_told_why_and_what_helps():
     said = text_of(ungraded("ada", UNGRADABLE, "It isn't JSON: line 3, column 7."))
-    assert "It isn't JSON: line 3, column 7." in said and "Restart Kernel and Run All Cells" in said
+    assert "It isn't JSON: line 3, column 7." in said and "write to your instructor" in said
     assert "0 of" not in said
+
+
+REFUSED = {
+    "wrong lab": ({"a.ipynb": notebook("def causal_mask(n): ...")}, "of the lab that was asked for"),
+    "no exercises": ({"a.ipynb": notebook("x = 1")}, "keep those as they are"),
+    "pdf": ({"a.pdf": b"%PDF"}, "File, then Download"),
+    "a pdf called a notebook": ({"a.ipynb": b"%PDF"}, "File, then Download"),
+    "conflict": ({"a.ipynb": b'{\n<<<<<<< HEAD\n"a": 1\n=======\n>>>>>>> x\n}'}, "keep one of each"),
+    "cut off": ({"a.ipynb": notebook("x")[:-30]}, "cut off on its way"),
+    "empty": ({"a.ipynb": b""}, "cut off on its way"),
+}
+
+
+@pytest.mark.parametrize(("files", "helps"), REFUSED.values(), ids=REFUSED)
+def test_what_helps_fits_the_reason(tmp_path, files, helps):
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    (one,) = collect(tmp_path, "01_one_head").submissions
+    said = text_of(ungraded("ada", UNGRADABLE, one.problem))
+    assert plain(one.problem.split("\n")[0]) in said and helps in said
+
+
+def test_a_mark_without_points_or_comment_is_none():
+    answer = (Answer("k", "Why?", "Because."), Mark(None, 2), False)
+    assert "Not marked yet." in text_of(row("ada", got(3), answers=(answer,)))
 
 
 def test_a_failure_of_the_grader_is_not_the_students_and_keeps_its_details_to_itself():

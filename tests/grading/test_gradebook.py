@@ -94,10 +94,33 @@ def test_the_latest_grading_counts_and_the_earlier_stays_readable(book):
     assert [one.graded.points for one in book.history("ada")] == [1, 3]
 
 
-def test_a_file_judged_as_another_lab_replaces_its_earlier_grading(book):
+def test_a_file_judged_as_another_lab_leaves_what_it_got_at_the_first(book):
+    book.record(submission(lab="01_one_head"), graded(3), "f")
     book.record(submission(problem="looks like 01_one_head"), ungradable(), "f")
-    book.record(submission(lab="01_one_head"), graded(), "f")
-    assert [(one.submission.lab, one.submission.problem) for one in book.latest()] == [("01_one_head", "")]
+    assert [(one.submission.lab, one.graded.points) for one in book.latest()] == [
+        ("01_one_head", 3),
+        (submission().lab, None),
+    ]
+    assert not book.needs_grading(submission(lab="01_one_head"), "f")
+
+
+def test_a_file_judged_as_a_lab_is_no_longer_one_of_no_lab(book):
+    book.record(submission(lab="", problem="holds no exercises"), ungradable(), "f")
+    book.record(submission("bob", lab="", problem="holds no exercises"), ungradable(), "f")
+    book.record(submission(), graded(), "f")
+    assert [(one.submission.student, one.submission.lab) for one in book.latest()] == [
+        ("bob", ""),
+        ("ada", submission().lab),
+    ]
+
+
+def test_a_run_is_counted_where_it_first_found_a_file(tmp_path):
+    for n in range(1, 4):
+        with Gradebook.open(tmp_path / "g.db") as book:
+            book.refresh(submission(digest=str(known)) for known in range(n))
+            book.record(submission(digest=str(n - 1)), graded(), "f")
+    with Gradebook.open(tmp_path / "g.db") as book:
+        assert {one.submission.digest: one.run for one in book.latest()} == {"0": 1, "1": 2, "2": 3}
 
 
 def test_a_changed_file_under_the_same_path_is_another_submission(book):
@@ -202,7 +225,7 @@ def damaged_gradebook(path):
     [
         (lambda path: path.write_text("student,points\n"), "file is not a database"),
         (other_database, "got some other program's file"),
-        (newer_gradebook, "version 1; got version 99"),
+        (newer_gradebook, "version 2; got version 99"),
         (damaged_gradebook, "must be intact"),
     ],
     ids=["text", "foreign", "newer", "damaged"],
@@ -242,7 +265,7 @@ def test_marks_are_kept_and_empty_ones_erase_nothing(book):
     one = record(written=[("Why?", "Because.")])
     book.record(one.submission, one.graded, "f")
     (answer,) = answers_of(one.submission, one.graded)
-    for mark in (Mark(2, 3, "good"), Mark(None), Mark(1.5, 3), Mark(None, 1, "really good")):
+    for mark in (Mark(2, 3, "good"), Mark(None, 3), Mark(1.5, 3), Mark(None, 3, "really good")):
         book.mark({answer.key: mark})
     assert book.marks()[answer.key] == Mark(1.5, 3, "really good")
 

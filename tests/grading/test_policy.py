@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from handed_in import LAB, graded, gradings, record, submission, submissions, ungradable
@@ -88,7 +88,7 @@ ATTEMPTS = {
     ("handed_in", "best", "last"),
     [
         ("first, better, worse", "better", "worse"),
-        ("better, as good", "better", "as good"),
+        ("better, as good", "as good", "as good"),
         ("better, ungradable", "better", "better"),
         ("first, better, failed", "better", "better"),
         ("ungradable, worse", "worse", "worse"),
@@ -107,19 +107,70 @@ def test_a_last_attempt_without_a_score_is_told_of():
     assert row.reason == "The last attempt, ungradable, has no score: It isn't JSON."
 
 
+def test_a_file_that_was_taken_for_another_lab_by_mistake_is_no_attempt_without_a_score():
+    first, mistaken = record(3), record(result=ungradable(), lab="01_one_head", problem="looks like 02_causal_mask")
+    row = one_row(first, replace(mistaken, run=2))
+    assert (row.lab, row.points, row.attempts, row.reason) == (LAB, 3, 1, "")
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
         ({"submitted_at": "2026-11-01T10:00:00+02:00"}, {"submitted_at": "2026-11-01T09:00:00+00:00"}),
         ({"number": 1, "file": "z"}, {"number": 2, "file": "a"}),
         ({"file": "a"}, {"file": "b"}),
+        ({"file": "lab 9"}, {"file": "lab 10"}),
         ({"submitted_at": ""}, {"submitted_at": EARLY}),
+        ({"submitted_at": EARLY, "file": "x (1).ipynb"}, {"submitted_at": LATER, "file": "x.ipynb"}),
     ],
-    ids=["moment, not text", "number", "file", "an unknown time comes first"],
+    ids=["moment, not text", "number", "file", "10 after 9", "an unknown time comes first", "time before copies"],
 )
 def test_the_order_of_attempts(first, second):
     records = [record(1, digest="1", **first), record(2, digest="2", **second)]
     assert one_row(*records, rule=Rule("last")).points == one_row(*records[::-1], rule=Rule("last")).points == 2
+
+
+ada = "lovelaceada_101_5001_mask{}.ipynb"
+
+
+def number_in(file):
+    return next((number for number in (5001, 4999) if str(number) in file), 0)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [ada.format(""), *(ada.format(f"-{n}") for n in range(1, 12))],
+        [ada.format(""), ada.format("-1").replace("5001", "4999")],
+        ["ada/lab_02.ipynb", "ada/lab_02-1.ipynb", "ada/lab_02-1 (1).ipynb", "ada/lab_02-2.ipynb"],
+        ["ada/x.ipynb", "ada/x (2).ipynb", "ada/x (10).ipynb"],
+        ["a_1_2_work.zip/z.ipynb", "a_1_2_work-1.zip/a.ipynb", "a_1_2_work-1.zip/a (1).ipynb"],
+        ["Ada_7_assignsubmission_file_/x.ipynb", "Ada_7_assignsubmission_file_/x_1.ipynb"],
+    ],
+    ids=["Canvas", "whatever the platform's number", "a name that ends in a number", "a browser", "zip", "Moodle"],
+)
+@pytest.mark.parametrize("later", [False, True], ids=["one archive", "the last came to hand first"])
+def test_a_number_behind_the_name_orders_the_attempts(files, later):
+    tries = [
+        replace(record(1, file=file, digest=file, number=number_in(file)), run=len(files) - n if later else 1)
+        for n, file in enumerate(files)
+    ]
+    for rule in (Rule("last"), Rule("best")):
+        assert [one.record.submission.file for one in one_row(*tries[::-1], rule=rule).tries] == files
+        assert one_row(*tries[::-1], rule=rule).file == files[-1]
+
+
+def test_among_files_of_other_names_the_one_that_was_found_by_a_later_run_is_later():
+    runs = {"lab_02.ipynb": 1, "lab_02-1.ipynb": 1, "final.ipynb": 2, "lab_02-2.ipynb": 3, "a.ipynb": 3}
+    tries = [replace(record(1, file=file, digest=file), run=run) for file, run in runs.items()]
+    expected = ["lab_02.ipynb", "lab_02-1.ipynb", "final.ipynb", "a.ipynb", "lab_02-2.ipynb"]
+    assert [one.record.submission.file for one in one_row(*tries).tries] == expected
+
+
+def test_of_equals_under_best_one_in_time_stays_and_else_the_last_counts():
+    rule = Rule(due="2026-11-02T12:00+00:00")
+    tries = [record(3, digest=at, submitted_at=at) for at in (EARLY, LATER, LAST)]
+    assert one_row(*tries, rule=rule).counted.record is tries[1]
 
 
 def test_the_same_bytes_in_another_folder_are_no_further_attempt():

@@ -75,11 +75,14 @@ def test_single_bad_cells_are_left_out_with_a_remark():
         (b"", "is empty"),
         (b" \n\t", "is empty"),
         (b'{"cells": [\n {"cell_type" "code"}]}', "line 2, column 15"),
-        (notebook("x")[:-40], "line 1, column .* cut off while it was saved or sent"),
-        (notebook("x").replace(b":", b"=", 1), r"isn't valid JSON \(expecting ':' delimiter\)\.$"),
+        (notebook("x")[:-40], r"cut off or damaged at line 1, column .* sent\? Save it and hand it in again\.$"),
+        (
+            notebook("x").replace(b":", b"=", 1),
+            r"file is damaged .* isn't valid JSON \(expecting ':' delimiter\)\. Save it and hand it in again\.$",
+        ),
         (
             notebook("x").replace(b'"x"', b'"\n"'),
-            r"column \d+, where it isn't valid JSON \(invalid control character\)\.$",
+            r"column \d+, where it isn't valid JSON \(invalid control character\)\. Save it",
         ),
         (b"<!DOCTYPE html>", "looks like a web page"),
         (b"%PDF-1.7\n\x80\x00", "looks like a PDF"),

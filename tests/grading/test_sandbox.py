@@ -5,6 +5,7 @@ import os
 import platform
 import signal
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -126,6 +127,45 @@ def test_grading_goes_on_without_a_layer_and_says_what_stands(graded, solved, mi
     said, stand = set(came["said"].split(", ")), set(came["stand"])
     assert said <= stand and stand - said <= {"no capabilities"}  # which root gives up with being root, too
     assert not said & lost
+
+
+SIGNALS = """
+import ctypes, fcntl, os, resource, signal
+def by_a_file():
+    ours, theirs = os.pipe()
+    fcntl.fcntl(ours, fcntl.F_SETOWN, VICTIM)
+    fcntl.fcntl(ours, 10, signal.SIGKILL)
+    fcntl.fcntl(ours, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    os.write(theirs, b"x")
+ways = [
+    by_a_file,
+    lambda: os.kill(VICTIM, signal.SIGKILL),
+    lambda: ctypes.CDLL(None).tgkill(VICTIM, VICTIM, signal.SIGKILL),
+    lambda: resource.prlimit(VICTIM, resource.RLIMIT_CPU, (0, 0)),
+    lambda: os.setpriority(os.PRIO_PROCESS, VICTIM, 19),
+]
+for way in ways:
+    try:
+        way()
+    except OSError:
+        pass
+"""
+
+
+@linux
+def test_no_other_process_is_reached_even_without_namespaces_and_rules():
+    def tried():
+        deny([UNSHARE, LANDLOCK])
+        with subprocess.Popen(["sleep", "100"]) as victim, Server() as server:
+            server.wait()
+            with server.guest(LONG) as guest:
+                ran = run(guest, SIGNALS.replace("VICTIM", str(victim.pid)))
+            time.sleep(0.1)
+            alive, nice = victim.poll() is None, os.getpriority(os.PRIO_PROCESS, victim.pid)
+            victim.kill()
+        return [alive, nice == os.getpriority(os.PRIO_PROCESS, 0), "system calls" in ran.layers]
+
+    assert in_a_child(tried) == [True, True, True]
 
 
 def test_without_layers_none_is_said_to_stand(graded, solved):

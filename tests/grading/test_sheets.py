@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labkit.exercise import Outcome
 from labkit.grading import sheets
 from labkit.grading.gradebook import Gradebook, GradebookError, Record
-from labkit.grading.policy import Rule, counted
+from labkit.grading.policy import Rule, counted, marked
 from labkit.grading.publish import publish as everything
 from labkit.grading.submission import GRADED, Graded
 from labkit.grading.written import FORMULA, Mark, MarksError, neutral, read_marks, restored
@@ -218,6 +218,71 @@ def test_a_wrong_mark_names_its_row_and_nothing_is_overwritten(tmp_path, book, p
     with pytest.raises(MarksError, match=words):
         publish(tmp_path, book)
     assert (tmp_path / "written.csv").read_bytes() == before and book.marks() == {}
+
+
+def test_all_wrong_marks_are_told_of_at_once_but_for_the_many(tmp_path, book):
+    publish(tmp_path, book, *(record(student=f"s{n}", written=TWO) for n in range(4)))
+    with pytest.raises(MarksError) as caught:
+        read_marks(given_back(tmp_path, set_points("2", "1", "x", "y", "1", "z", "-1", "-2")))
+    lines = str(caught.value).split("\n")
+    assert [line.partition(":")[0] for line in lines[:5]] == [
+        f"written.csv, row {row} ({student})"
+        for row, student in ((2, "s0"), (4, "s2"), (5, "s3"), (7, "s1"), (8, "s2"))
+    ]
+    assert lines[5:] == ["and 1 more such rows"]
+
+
+@pytest.mark.parametrize("dash", ["-", "–", " − "])
+def test_a_dash_takes_a_mark_and_its_comment_back(tmp_path, book, dash):
+    publish(tmp_path, book, record(3, written=TWO))
+    given_back(tmp_path, lambda rows: [row | {"points": "1", "comment": "good"} for row in rows])
+    assert publish(tmp_path, book)[0].points == 5
+    given_back(tmp_path, set_points(dash, ""))  # an empty cell takes nothing back
+    (row,) = publish(tmp_path, book)
+    assert (row.points, row.max_points, marked([row])) == (4, 5, (1, 2))
+    rows = read((tmp_path / "written.csv").read_bytes())
+    assert marked_rows(rows) == [("Why?", "", "1", ""), ("And then?", "1", "1", "good")]
+    given_back(tmp_path, set_points("0.5", ""))
+    assert publish(tmp_path, book)[0].points == 4.5
+
+
+def test_a_dash_takes_back_what_was_given_for_an_earlier_answer_too(tmp_path, book):
+    publish(tmp_path, book, record(written=[("Why?", "Because.")], submitted_at="2026-11-01T10:00+00:00"))
+    given_back(tmp_path, set_points("1"))
+    later = record(3, digest="d2", written=[("Why?", "No idea.")], submitted_at="2026-11-02T10:00+00:00")
+    (row,) = publish(tmp_path, book, later)
+    assert row.points == 4 and marked([row]) == (0, 1)
+    given_back(tmp_path, set_points("-"))
+    (row,) = publish(tmp_path, book)
+    assert (row.points, row.max_points) == (3, 4)
+
+
+def most(*points):
+    return lambda rows: [row | {"max_points": most} for row, most in zip(rows, points, strict=True)]
+
+
+def test_what_a_question_can_bring_is_the_same_for_all(tmp_path, book):
+    ada, bob = (record(3, student=student, written=TWO[:1]) for student in ("ada", "bob"))
+    publish(tmp_path, book, ada, bob)
+    given_back(tmp_path, set_points("1", "0.5"))
+    publish(tmp_path, book)
+    given_back(tmp_path, most("1", "2"))
+    words = r"same in all rows of a question; got 1 and 2 \(bob\) for “Why\?” of 02_causal_mask"
+    with pytest.raises(MarksError, match=words):
+        publish(tmp_path, book)
+    given_back(tmp_path, most("2", "2"))
+    rows = publish(tmp_path, book, record(3, student="cem", written=TWO[:1]))
+    assert [(row.points, row.max_points) for row in rows] == [(4, 6), (3.5, 6), (3, 6)]
+    assert [row["max_points"] for row in read((tmp_path / "written.csv").read_bytes())] == ["2"] * 3
+
+
+def test_what_a_question_can_bring_may_be_written_before_there_is_any_mark(tmp_path, book):
+    publish(tmp_path, book, record(3, student="ada", written=TWO[:1]))
+    for points in ("3", "1"):
+        given_back(tmp_path, most(points))
+        (row,) = publish(tmp_path, book)
+        assert (row.max_points, marked([row])) == (4, (0, 1))
+        assert marked_rows(read((tmp_path / "written.csv").read_bytes())) == [("Why?", "", points, "")]
 
 
 def without_key(rows):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from .sheet import ExportError, Sheet, write_scores
+from .sheet import ExportError, Sheet, other_maximum, write_scores
 
 IDENTIFIERS = ("ID", "SIS User ID", "SIS Login ID")
 LAST_OF_STUDENT = "Section"  # what follows it are assignments
@@ -11,7 +11,9 @@ COMPUTED = re.compile(r"\b(Current|Final|Override) (Score|Points|Grade|Status)\b
 NOT_A_GRADE = {"EX": "excused (EX)", "N/A": "the assignment isn't theirs (N/A)"}
 
 
-def fill(data: bytes, column: str, scores: Mapping[str, float]) -> tuple[bytes, tuple[str, ...]]:
+def fill(
+    data: bytes, column: str, scores: Mapping[str, float], most: float | None = None
+) -> tuple[bytes, tuple[str, ...]]:
     """Fill one assignment's column; every byte outside of it stays as it was.
 
     Parameters
@@ -22,6 +24,8 @@ def fill(data: bytes, column: str, scores: Mapping[str, float]) -> tuple[bytes, 
         The header of the column, such as ``"Lab 3 (1234)"``.
     scores : dict
         Points by student: the Canvas ID, or else the SIS user ID or login ID, letter by letter.
+    most : float, optional
+        What the lab is worth: if Canvas has another maximum, that is noted.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def fill(data: bytes, column: str, scores: Mapping[str, float]) -> tuple[bytes, 
         return NOT_A_GRADE.get(sheet.rows[row][at].strip().upper(), "")
 
     filled, notes = write_scores(sheet, at, keys, scores, keep)
-    return filled, notes + too_many_points(sheet, at, scores)
+    return filled, notes + other_maximum(points_possible(sheet, at), most, "Canvas")
 
 
 def find_column(sheet: Sheet, column: str) -> int:
@@ -77,11 +81,5 @@ def is_student(row: list[str]) -> bool:
     return "Points Possible" not in row[0] and "Student, Test" not in names and "Student Test" not in names
 
 
-def too_many_points(sheet: Sheet, at: int, scores: Mapping[str, float]) -> tuple[str, ...]:
-    """A note where scores go beyond what the assignment is worth in Canvas."""
-    most = max(scores.values(), default=0)
-    for row in sheet.rows[1:]:
-        possible = row[at].strip().replace(",", ".") if "Points Possible" in row[0] and at < len(row) else ""
-        if re.fullmatch(r"\d+(\.\d+)?", possible) and float(possible) < most:
-            return (f"{possible} points are possible in Canvas, and scores go up to {most:g}: change that in Canvas.",)
-    return ()
+def points_possible(sheet: Sheet, at: int) -> list[str]:
+    return [row[at] for row in sheet.rows[1:] if "Points Possible" in row[0] and at < len(row)]

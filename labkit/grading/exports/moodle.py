@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from .sheet import ExportError, Sheet, listed, plain, write_scores
+from .sheet import ExportError, Sheet, listed, other_maximum, plain, write_scores
 
 IDENTIFIERS = ("Identifier", "ID number", "Email address", "Username")
+MAXIMUM = "Maximum Grade"  # in whatever language, it stands beside the grade
 
 
 def export(
@@ -67,7 +68,9 @@ def left_out(by: str, unknown: list[str], shared: list[str]) -> tuple[str, ...]:
     return (*notes, *([f"Left out, since they share their {by}: {listed(shared)}."] if shared else []))
 
 
-def fill(data: bytes, scores: Mapping[str, float], column: str = "Grade") -> tuple[bytes, tuple[str, ...]]:
+def fill(
+    data: bytes, scores: Mapping[str, float], column: str = "Grade", most: float | None = None
+) -> tuple[bytes, tuple[str, ...]]:
     """Fill the grading worksheet that Moodle gives for an assignment; every byte outside of the grades stays.
 
     Parameters
@@ -77,6 +80,8 @@ def fill(data: bytes, scores: Mapping[str, float], column: str = "Grade") -> tup
         Points by student: the participant's number, or else what another column knows them by.
     column : str
         The header above the grades, where Moodle speaks another language.
+    most : float, optional
+        What the lab is worth: if Moodle has another maximum, that is noted.
 
     Returns
     -------
@@ -93,6 +98,7 @@ def fill(data: bytes, scores: Mapping[str, float], column: str = "Grade") -> tup
             f"export moodle: one column must be headed {column!r}; got {got}. Download the grading worksheet again."
         )
     at = headers.index(column)
+    maximum = headers.index(MAXIMUM) if MAXIMUM in headers else min(at + 1, len(headers) - 1)
     identifiers = [i for i, header in enumerate(headers) if i == 0 or header in IDENTIFIERS]
     keys = {
         index: tuple(participant(row[i]) if i == 0 else row[i] for i in identifiers)
@@ -101,9 +107,11 @@ def fill(data: bytes, scores: Mapping[str, float], column: str = "Grade") -> tup
     }
 
     def keep(row: int, score: float) -> str:
-        return refusal(dict(zip(headers, sheet.rows[row], strict=True)), score)
+        cells = sheet.rows[row]
+        return refusal(dict(zip(headers, cells, strict=True)) | {MAXIMUM: cells[maximum]}, score)
 
-    return write_scores(sheet, at, keys, scores, keep)
+    filled, notes = write_scores(sheet, at, keys, scores, keep)
+    return filled, notes + other_maximum((sheet.rows[row][maximum] for row in keys), most, "Moodle")
 
 
 def participant(identifier: str) -> str:
@@ -115,7 +123,7 @@ def refusal(row: Mapping[str, str], score: float) -> str:
     """Why Moodle would not take a score in a row, or an empty text."""
     if row.get("Grade can be changed", "Yes") != "Yes":
         return "since Moodle says that the grade can't be changed"
-    most = row.get("Maximum Grade", "").replace(",", ".")
+    most = row.get(MAXIMUM, "").strip().replace(",", ".")
     if re.fullmatch(r"\d+(\.\d+)?", most) and score > float(most):
         return f"since their scores are above the maximum grade of {most}"
     return ""

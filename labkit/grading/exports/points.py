@@ -53,8 +53,8 @@ def under_ids_of(data: bytes, students: Collection[Scored], where: str) -> dict[
 
 
 def for_canvas(graded: Path, lab: str | None, exported: Path, column: str) -> tuple[bytes, tuple[str, ...]]:
-    data = exported.read_bytes()
-    return canvas.fill(data, column, under_ids_of(data, scored(graded, lab), "export canvas"))
+    data, students = exported.read_bytes(), scored(graded, lab)
+    return canvas.fill(data, column, under_ids_of(data, students, "export canvas"), most_of(students))
 
 
 def for_moodle(graded: Path, lab: str | None, worksheet: Path | None) -> tuple[bytes, tuple[str, ...]]:
@@ -62,7 +62,11 @@ def for_moodle(graded: Path, lab: str | None, worksheet: Path | None) -> tuple[b
     students = scored(graded, lab)
     if worksheet:
         data = worksheet.read_bytes()
-        return moodle.fill(data, under_ids_of(data, students, "export moodle"))
+        return moodle.fill(data, under_ids_of(data, students, "export moodle"), most=most_of(students))
     points = {one.ids[0]: one.points for one in students}
-    most = max((one.max_points for one in students), default=0)
-    return moodle.export(points, {one.ids[0]: one.email for one in students}, most)
+    return moodle.export(points, {one.ids[0]: one.email for one in students}, most_of(students))
+
+
+def most_of(students: Collection[Scored]) -> float:
+    """What the lab is worth."""
+    return max((one.max_points for one in students), default=0)

@@ -60,9 +60,13 @@ class Sheet:
 
     @cached_property
     def has_decimal_commas(self) -> bool:
-        cells = {cell for row in self.rows for cell in row}
-        commas, points = (any(re.fullmatch(rf"-?\d+{mark}\d\d?", cell) for cell in cells) for mark in (",", r"\."))
-        return commas and not points
+        """Whether most numbers have them; where none has decimals, a file with semicolons is taken for one that has."""
+        cells = {cell.strip() for row in self.rows for cell in row}
+        # Three digits may be thousands.
+        commas, points = (
+            sum(bool(re.fullmatch(rf"-?\d+{mark}(\d\d?|\d{{4,}})", cell)) for cell in cells) for mark in (",", r"\.")
+        )
+        return commas > points or (commas == points == 0 and self.delimiter == ";")
 
     def number(self, value: float) -> str:
         """A number as this file writes them, with two decimals at most."""
@@ -156,6 +160,17 @@ def write_scores(
     unknown = [student for student in scores if student not in found]
     without = [next(filter(None, key)) for row, key in keys.items() if row not in found.values()]
     return sheet.replaced(cells), tuple(notes(unknown, without, kept))
+
+
+def other_maximum(there: Iterable[str], most: float | None, where: str) -> tuple[str, ...]:
+    """A note where a platform has another maximum than the lab: points are written as they are, and not scaled."""
+    texts = {text.strip().replace(",", ".") for text in there}
+    numbers = sorted({float(text) for text in texts if re.fullmatch(r"\d+(\.\d+)?", text)})
+    others = [number for number in numbers if most is not None and plain(number) != plain(most)]
+    if not others:
+        return ()
+    told = " and ".join(map(plain, others))
+    return (f"The lab is worth {plain(most)} points, the maximum in {where} is {told}: change that in {where}.",)
 
 
 def notes(unknown: list[str], without: list[str], kept: Mapping[str, list[str]]) -> Iterator[str]:

@@ -56,8 +56,9 @@ REFUSED = {
     "unshare": (272, 97),
     "setns": (308, 268),
 }
-# Of files, landlock guards what they hold, but neither who may use them nor when they were changed.
+# Of files, landlock guards what they hold, an older one not even that; but not who may use them, nor their dates.
 REFUSED_OUTSIDE = {
+    "truncate": (76, 45),
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
@@ -77,14 +78,18 @@ REFUSED_OUTSIDE = {
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
 }
+# These depend on an argument. With the last two, one has the kernel send a signal to another process, or types into
+# somebody's terminal.
 CLONE3, CLONE, KILL, TGKILL, PRLIMIT = (435, 435), (56, 220), (62, 129), (234, 131), (302, 261)
+FCNTL, IOCTL = (72, 25), (16, 29)
 CLONE_THREAD = 0x10000
 OWN = 0xFFFFFFFF  # stands for the guest's own process, whose number isn't known beforehand
+F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX = 8, 15, 0x8901, 0x8902, 0x5412, 0x541C
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # the column above, and the kernel's own name
 OLD_NUMBERS = 0x40000000  # from here on, x86-64 has the calls of another convention
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, MACHINE, FIRST = 0, 4, 16  # where these stand in what the filter sees; of an argument, its lower half
+NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where they stand in what the filter sees; an argument's lower half
 ALLOW, ERROR = 0x7FFF0000, 0x00050000
 SET_SECCOMP, FILTER = 22, 2
 
@@ -121,12 +126,19 @@ def steps(column: int, machine: int, refused: Mapping[str, tuple]) -> Iterator[b
     for numbers in refused.values():
         if numbers[column] is not None:
             yield from when(EQUAL, numbers[column], errno.EPERM)
-    allowed = {CLONE: (ANY_BIT, CLONE_THREAD), KILL: (EQUAL, OWN), TGKILL: (EQUAL, OWN), PRLIMIT: (EQUAL, 0)}
-    for call, first_argument in allowed.items():
-        yield step(EQUAL, call[column], 0, 4)
-        yield step(LOAD, FIRST)
-        yield from unless(*first_argument, errno.EPERM)
-        yield step(RETURN, ALLOW)
+    own = EQUAL, OWN
+    for call, first in {CLONE: (ANY_BIT, CLONE_THREAD), KILL: own, TGKILL: own, PRLIMIT: (EQUAL, 0)}.items():
+        yield from of(call[column], FIRST, [*unless(*first, errno.EPERM)])
+    for call, second in {FCNTL: (F_SETOWN, F_SETOWN_EX), IOCTL: (FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX)}.items():
+        yield from of(call[column], SECOND, [one for value in second for one in when(EQUAL, value, errno.EPERM)])
+    yield step(RETURN, ALLOW)
+
+
+def of(number: int, argument: int, tests: list[bytes]) -> Iterator[bytes]:
+    """Tests of an argument of one call, which is allowed if none of them says otherwise."""
+    yield step(EQUAL, number, 0, len(tests) + 2)
+    yield step(LOAD, argument)
+    yield from tests
     yield step(RETURN, ALLOW)
 
 

@@ -232,7 +232,7 @@ def stay(to_host: socket.socket, room: str, layers: dict[str, Callable[[], None]
     confine.limit()
     standing = confine.standing(layers)
     os.chdir(room)
-    tempfile.tempdir = room
+    os.environ["HOME"] = tempfile.tempdir = room
     at = os.dup2(to_host.detach(), 3)
     os.closerange(4, 65536)
     guest.serve(socket.socket(fileno=at), standing)

@@ -75,9 +75,13 @@ def test_with_semicolons_and_decimal_commas_a_decimal_comma_is_written():
     assert filled == exported.replace("8,00", "7,5").replace("Roth;2;A;", "Roth;2;A;3").encode()
 
 
-def test_a_column_of_scores_beyond_the_points_possible_is_noted():
-    _, notes = canvas.fill(EXPORTED, COLUMN, {"17": 22})
-    assert notes[-1] == "20 points are possible in Canvas, and scores go up to 22: change that in Canvas."
+@pytest.mark.parametrize("possible", ["20", "20.0", "20,00"])
+def test_points_possible_that_are_not_what_the_lab_is_worth_are_noted(possible):
+    exported = EXPORTED.replace(b"10,20,(read", b'10,"' + possible.encode() + b'",(read')
+    _, notes = canvas.fill(exported, COLUMN, {"17": 12}, 28)
+    assert notes[-1] == "The lab is worth 28 points, the maximum in Canvas is 20: change that in Canvas."
+    _, notes = canvas.fill(exported, COLUMN, {"17": 12}, 20.0)
+    assert "maximum" not in notes[-1]
 
 
 def test_a_column_that_is_missing_is_an_error_which_lists_the_assignments():
@@ -128,13 +132,15 @@ def test_every_byte_outside_of_the_column_stays(rows, end, delimiter, bom, data)
 
     header = delimiter.join(["Student", "ID", "Section", "Lab (1)", "Other (2)", "Third (3)"]) + end
     before = after = (BOM if bom else b"") + header.encode()
-    scores = {}
+    scores, decimal_commas = {}, delimiter == ";" and not any(cell == "5.25" for _, cell, _ in rows)
     for number, (name, cell, rest) in enumerate(rows):
         head, tail = [quoted(name), f"{number}", "A", ""], ["", quoted(rest) + end]
         before += (delimiter.join(head) + cell + delimiter.join(tail)).encode()
         if data.draw(st.booleans()):
             scores[str(number)] = data.draw(st.integers(0, 80)) / 4
             text = f"{scores[str(number)]:g}"
+            if decimal_commas:
+                text = text.replace(".", ",")
             cell = quoted(text) if cell.startswith('"') else text
         after += (delimiter.join(head) + cell + delimiter.join(tail)).encode()
     filled, notes = canvas.fill(before, "Lab (1)", scores)

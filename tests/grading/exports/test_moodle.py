@@ -82,6 +82,16 @@ def test_what_moodle_would_refuse_is_left_and_said():
     )
 
 
+@pytest.mark.parametrize("header", ["Maximum Grade", "Beste Bewertung"])
+@pytest.mark.parametrize("maximum", ["100.00", "100,00"])
+def test_a_maximum_that_is_not_what_the_lab_is_worth_is_noted(header, maximum):
+    sheet = f'Identifier,Grade,{header}\nParticipant 17,,"{maximum}"\nParticipant 18,,"{maximum}"\n'.encode()
+    filled, notes = moodle.fill(sheet, {"17": 28, "18": 3}, most=28)
+    assert b'17,28,"' in filled
+    assert notes == ("The lab is worth 28 points, the maximum in Moodle is 100: change that in Moodle.",)
+    assert moodle.fill(sheet, {"17": 28, "18": 3}, most=100)[1] == ()
+
+
 def test_a_worksheet_with_decimal_commas_gets_a_quoted_one():
     sheet = b'ID,Bewertung,Beste Bewertung\nTeilnehmer/in17,"3,50","20,00"\nTeilnehmer/in18,,"20,00"\n'
     filled, _ = moodle.fill(sheet, {"17": 4.25, "18": 2.5}, column="Bewertung")

@@ -4,8 +4,8 @@ import csv
 import io
 
 import pytest
-
 from grading.rows import got
+
 from labkit.__main__ import main
 from labkit.grading.gradebook import Gradebook
 from labkit.grading.publish import publish

@@ -64,6 +64,22 @@ def test_a_file_that_has_decimal_commas_gets_more_of_them():
     assert Sheet.read(b"3,5;1.5;x", "here").number(2.5) == "2.5"
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Student;ID;Lab\nAda;17;\n", "19,8"),
+        ("Student;ID;Lab\nAda;17;20\n", "19,8"),
+        ("Student;ID;Lab\nAda;1.234;20\n", "19,8"),
+        ("Student;ID;Lab\nAda;30.11;20,0\nBob;18;7,5\n", "19,8"),
+        ("Student;ID;Lab\nAda;17;100.0\n", "19.8"),
+        ("Student,ID,Lab\nAda,17,\n", "19.8"),
+        ('Student,ID,Lab\nAda,17,"7,12345"\n', "19,8"),
+    ],
+)
+def test_the_decimal_sign_is_that_of_most_numbers_and_else_goes_with_the_delimiter(text, written):
+    assert Sheet.read(text.encode(), "here").number(19.8) == written
+
+
 def test_each_row_is_one_students_and_the_surest_text_wins():
     keys = {1: ("17", "ada"), 2: ("18", "17"), 3: ("19", "twin"), 4: ("20", "twin")}
     assert match(keys, ["17", "ada", "18", "twin", "007"]) == {"17": 1, "18": 2}
