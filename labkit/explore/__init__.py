@@ -29,7 +29,17 @@ __all__ = list(HOMES)
 def __getattr__(name: str):
     if name not in HOMES:
         raise AttributeError(f"explore: there must be an explorer of this name; got {name}. Use {', '.join(HOMES)}.")
-    return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    try:
+        return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    except ModuleNotFoundError as error:
+        if error.name != "ipywidgets":
+            raise
+        return without_widgets
+
+
+def without_widgets(*args, **choices) -> str:
+    """Stands in for every explorer where there are no widgets: all else in a lab works without them."""
+    return "An explorer stands here, which needs ipywidgets: pip install ipywidgets. The lab goes on without it."
 
 
 def __dir__():
