@@ -136,8 +136,19 @@ def all_numbers(arrays) -> np.ndarray:
 
 
 def telling_first(lineup: Lineup, seen: Mapping[int, Seen]) -> list[int]:
-    """Inputs in an order in which a contradiction shows soon: wrong answers first, numbers before errors."""
-    return sorted(seen, key=lambda i: (not seen[i].wrong, isinstance(seen[i].answer, Raised), lineup.right(i).size))
+    """Inputs in an order in which a contradiction shows soon: wrong answers first, numbers before errors.
+
+    Where all sizes are alike, hardly any mistake raises, which would contradict nothing.
+    """
+
+    def rank(i: int):
+        return not seen[i].wrong, isinstance(seen[i].answer, Raised), number_of_sizes(lineup, i), lineup.right(i).size
+
+    return sorted(seen, key=rank)
+
+
+def number_of_sizes(lineup: Lineup, index: int) -> int:
+    return len({size for value in lineup.inputs[index].values() for size in np.shape(value)})
 
 
 def tells_more(seen: Mapping[int, Seen]) -> bool:
@@ -154,11 +165,14 @@ def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen], order: list[int]) 
         return lineup.pairs
     guesses = lineup.pair_guesses(index)
     hiding = {s.ways[0] for s in lineup.singles if hides_all(lineup.calculation(s.ways, index).get("allowed"))}
-    return [
-        pair
-        for pair, guess in zip(lineup.pairs, guesses, strict=True)
-        if guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, seen[index])
-    ]
+    may_raise = number_of_sizes(lineup, index) > 1  # a loop may run where shapes don't fit, but alike ones do
+
+    def is_plausible(pair: Suspect, guess: np.ndarray | Raised | None) -> bool:
+        if isinstance(guess, Raised):
+            return may_raise
+        return guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, seen[index])
+
+    return [pair for pair, guess in zip(lineup.pairs, guesses, strict=True) if is_plausible(pair, guess)]
 
 
 def hides_all(allowed: np.ndarray | None) -> bool:
@@ -198,7 +212,9 @@ def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
 def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:
     """What speaks for a suspect, or None if any answer speaks against it."""
     numbers = words = unlike = compared = 0
-    for index in order:
+    for left, index in zip(range(len(order), 0, -1), order, strict=True):
+        if len(suspect.mistakes) == 2 and unlike >= compared + left:  # it can't become ample any more
+            return None
         known, one = lineup.calculation(suspect.ways, index), seen[index]
         if "raised" in known or isinstance(one.answer, Raised):
             both = "raised" in known and isinstance(one.answer, Raised)

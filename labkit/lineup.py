@@ -128,15 +128,20 @@ class Lineup:
 
     def calculation(self, ways: tuple[Way, ...], index: int) -> dict:
         """All quantities of input ``index`` with these ways of going wrong; ``raised`` among them if it raised."""
-        no_mask = self.inputs[index].get("mask", ...) is None
-        if no_mask and not any(way.makes == "allowed" and not needs_mask(way) for way in ways):
-            ways = tuple(way for way in ways if not needs_mask(way))  # without a mask, nobody gets the mask wrong
+        ways = self.coming_up(ways, index)
         if not self.kept.issuperset(ways):  # a number was solved for, for one answer only
             return self.work_out(ways, index)
         key = (*ways, index)
         if key not in self.worked:
             self.worked[key] = self.work_out(ways, index)
         return self.worked[key]
+
+    def coming_up(self, ways: tuple[Way, ...], index: int) -> tuple[Way, ...]:
+        """Those of the ways that make a difference: without a mask, nobody gets the mask wrong."""
+        if self.inputs[index].get("mask", ...) is not None:
+            return ways
+        left = tuple(way for way in ways if not needs_mask(way))
+        return ways if any(way.makes == "allowed" for way in left) else left
 
     def work_out(self, ways: tuple[Way, ...], index: int) -> dict:
         steps, known = self.exercise.steps, dict(self.inputs[index])
@@ -158,38 +163,44 @@ class Lineup:
         known = self.calculation(suspect.ways, index)
         return known["raised"] if "raised" in known else answer_of(self.exercise, known)
 
-    def pair_guesses(self, index: int) -> list[np.ndarray | None]:
-        """What each pair would have answered to one input, as far as many can be worked out in one go.
+    def pair_guesses(self, index: int) -> list[np.ndarray | Raised | None]:
+        """What each pair would have answered to one input, as far as that is quickly said, or its error.
 
         Second mistakes at the same step after the same first one are stacked along a leading axis,
-        and the rest of the calculation is done once for all of them.
+        and the rest of the calculation is done once for all of them. A mistake that doesn't come up
+        leaves the other one's answer.
         """
         if ("pairs", index) not in self.worked:
-            guesses: list[np.ndarray | None] = [None] * len(self.pairs)
+            guesses: list[np.ndarray | Raised | None] = [None] * len(self.pairs)
+            alone = {suspect.ways: self.predicts(suspect, index) for suspect in (Suspect((), ()), *self.singles)}
             groups: dict = {}
             for number, pair in enumerate(self.pairs):
                 first, second = pair.ways
-                if stackable(first, second) and not (
-                    self.inputs[index].get("mask", ...) is None and needs_mask(second)
-                ):
+                ways = self.coming_up(pair.ways, index)
+                if ways in alone:
+                    guesses[number] = alone[ways]
+                elif stackable(first, second):
                     groups.setdefault((first, second.makes), []).append(number)
             for numbers in groups.values():
                 for number, guess in self.stacked(numbers, index):
                     guesses[number] = guess
+            for number, pair in enumerate(self.pairs):
+                if guesses[number] is None:
+                    guesses[number] = self.calculation(pair.ways, index).get("raised")
             self.worked["pairs", index] = guesses
         return self.worked["pairs", index]
 
-    def stacked(self, numbers: list[int], index: int) -> list[tuple[int, np.ndarray]]:
+    def stacked(self, numbers: list[int], index: int) -> Iterator[tuple[int, np.ndarray]]:
         first, second = self.pairs[numbers[0]].ways
         known, made = self.calculation((first,), index), second.makes
         if made not in known:
-            return []
+            return
         done, products = [], []
         for number in numbers:
             way = self.pairs[number].ways[1]
             try:
                 product = apply(way.function, {**known, "answer": known[made]}, way.options)
-            except Exception:  # worked out alone later, error and all
+            except Exception:
                 continue
             if np.shape(product) == np.shape(known[made]):
                 done.append(number)
@@ -198,12 +209,20 @@ class Lineup:
         try:
             stack = run(rest, {**known, made: np.stack(products)}, (), self.exercise.skips)[self.exercise.answer]
         except Exception:
-            return []
-        return list(zip(done, stack, strict=True))
+            return
+        yield from zip(done, stack, strict=True)
 
 
 def stackable(first: Way, second: Way) -> bool:
     """Whether the second is about one step, an array's, and the first has had its effect by then."""
-    alone = not second.skips and second.makes not in ("projected", "parts", "allowed")
-    settled = all(ORDER[name] < ORDER[second.makes] for name in (first.makes, *first.skips))
-    return alone and settled
+    return makes_one_array(second) and last_place(first) < ORDER[second.makes]
+
+
+@cache
+def makes_one_array(way: Way) -> bool:
+    return not way.skips and way.makes not in ("projected", "parts", "allowed")
+
+
+@cache
+def last_place(way: Way) -> int:
+    return max(ORDER[name] for name in (way.makes, *way.skips))

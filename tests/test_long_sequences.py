@@ -1,7 +1,9 @@
 """Attention in blocks on several cores: the same numbers and the same words as from the whole table, in less memory."""
 
 import threading
+import time
 import tracemalloc
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -160,6 +162,12 @@ def test_inputs_are_left_alone_even_where_they_are_read_only(small_blocks):
         assert_array_equal(array, copy)
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_no_queries_give_no_rows_and_values_of_no_width_outputs_of_no_width(is_causal):
+    assert attention(np.empty((0, 4)), draw(7, 4), draw(7, 2), is_causal=is_causal).shape == (0, 2)
+    assert attention(draw(5, 4), draw(7, 4), np.empty((7, 0)), is_causal=is_causal).shape == (5, 0)
+
+
 # ---- the same words --------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +197,10 @@ def test_the_empty_row_named_is_the_one_that_the_whole_table_names(lead, lead_V,
 def test_other_errors_read_the_same_too(options, small_blocks):
     inputs = draw(30, 4), draw(7, 4), draw(7, 2)
     assert said(attention, *inputs, **options) == said(whole, *inputs, **options)
+
+
+def test_a_row_without_a_key_is_an_error_even_where_the_values_have_no_width():
+    assert "query 1." in said(attention, draw(5, 4), draw(7, 4), np.empty((7, 0)), np.zeros(7))
 
 
 def test_a_score_of_minus_infinity_that_no_mask_made_empties_a_row_too(small_blocks):
@@ -237,6 +249,12 @@ def test_blocks_above_the_diagonal_are_left_out(monkeypatch):
     assert scores_computed(*inputs, monkeypatch=monkeypatch, is_causal=True) < 0.6 * everything
 
 
+def test_ordinary_numbers_never_take_the_slow_way_whatever_is_hidden(small_blocks, monkeypatch):
+    monkeypatch.setattr(core, "attention_weights", None)
+    attention(draw(9, 4), draw(9, 4), draw(9, 2), np.arange(9) > 5)
+    attention(draw(9, 4), draw(9, 4), draw(9, 2), np.arange(9)[:, None] // 3 == np.arange(9) // 3, is_causal=True)
+
+
 def test_many_short_tables_share_a_block(small_blocks):
     assert len(core._blocks((2, 50), 2)) == 2 * 25
     assert len(core._blocks((2, 50), 5)) == 2 * 50 * 2
@@ -266,19 +284,35 @@ def test_every_piece_is_worked_on_once_and_by_several_threads(monkeypatch):
 
 
 def test_an_error_in_a_piece_is_raised_and_what_is_left_is_dropped(monkeypatch):
-    monkeypatch.setattr(cores, "threads", lambda: 1)
+    monkeypatch.setattr(cores, "threads", lambda: 2)
     done = []
 
     def work(piece):
         done.append(piece)
+        time.sleep(0.001)
         if piece == 5:
             raise ArithmeticError("piece 5")
 
     with pytest.raises(ArithmeticError, match="piece 5"):
-        cores.share_out(work, range(100))
-    assert done == [0, 1, 2, 3, 4, 5]
+        cores.share_out(work, range(10_000))
+    assert len(done) < 5_000
     cores.share_out(done.append, ["the next call"])
     assert done[-1] == "the next call"
+
+
+def test_of_two_calls_at_a_time_one_waits_for_the_other():
+    order = []
+
+    def call(name):
+        cores.share_out(lambda _: (order.append(name), time.sleep(0.001)), range(50))
+
+    callers = [threading.Thread(target=call, args=[name]) for name in "ab"]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(order) == 100
+    assert len(list(groupby(order))) == 2
 
 
 def blas_threads(threadpoolctl):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import nbformat
 from playwright.sync_api import sync_playwright
+from rows import Row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from browser.jupyterlab import NotebookPage, launch, serving  # noqa: E402
+from browser.jupyterlab import NoBrowserError, NotebookPage, launch, serving  # noqa: E402
 
 ROUNDS, PRESSES = 5, 8  # in each round a slider goes up by half of the presses and down again
 WARM_UP = 2
@@ -114,15 +115,27 @@ def report(times):
     )
 
 
-def main():
+def times():
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         root, home = Path(folder, "labs"), Path(folder, "jupyter")
         root.mkdir()
         home.mkdir()
         with serving(root, home) as server, launch(playwright) as browser:
             page = browser.new_page(viewport={"width": 1200, "height": 1400})
-            report(measure(open_notebook(page, server)))
+            return measure(open_notebook(page, server))
+
+
+def rows():
+    try:
+        medians = {name: statistics.median(taken) for name, taken in times().items()}
+    except NoBrowserError as error:
+        print(error)
+        return
+    theirs = medians.pop(THEIRS)
+    for name, ours in medians.items():
+        what = f"{name}, key press to picture; interact"
+        yield Row(what, ours, "ms", theirs, most=GOAL_MS, most_ratio=1 / GOAL_RATIO if name == OURS else None)
 
 
 if __name__ == "__main__":
-    main()
+    report(times())

@@ -26,8 +26,8 @@ from labkit.grading.sandbox.server import empty
 from labkit.judge import judge_function
 from labkit.table import judge_table
 
-from .hostile import PROBES
-from .test_hostile import LAB, LONG, code, guests
+from .hostile import BOMBS, BYSTANDERS, PROBES
+from .test_hostile import LAB, LONG, code, guests, stat_of
 from .test_wire import values
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these layers are Linux's")
@@ -168,6 +168,26 @@ def test_no_other_process_is_reached_even_without_namespaces_and_rules():
     assert in_a_child(tried) == [True, True, True]
 
 
+@linux
+@pytest.mark.parametrize(
+    ("denied", "deed"),
+    [
+        ([FILTERS], BOMBS["a fork bomb"]),
+        ([FILTERS], BYSTANDERS["a process that stays"]),
+        ([FILTERS, UNSHARE], BYSTANDERS["a process that stays"]),
+    ],
+)
+def test_what_a_guest_has_forked_ends_with_it_where_forks_cannot_be_refused(graded, solved, denied, deed):
+    def tried():
+        deny(denied)
+        with Server() as server:
+            server.wait()
+            result = graded(server, LAB, (code(deed), *solved(LAB)))
+            return [result.points == result.max_points, len(guests()), "system calls" in result.isolation]
+
+    assert in_a_child(tried) == [True, 0, False]
+
+
 def test_without_layers_none_is_said_to_stand(graded, solved):
     with Server(layered=False) as server:
         assert graded(server, LAB, solved(LAB)).isolation == "basic"
@@ -270,6 +290,22 @@ def test_a_guest_ends_with_the_grader_that_asked_for_it(layered):
     assert soon(lambda: not guests())
 
 
+@linux
+@pytest.mark.parametrize("layered", [True, False])
+def test_a_guest_ends_with_its_keeper_and_another_keeper_takes_the_next(monkeypatch, tmp_path, layered):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a keeper that is killed leaves its room
+    with Server(layered=layered) as server:
+        with server.guest(LONG) as guest:
+            guest.run(["x = 1"], (), (), lambda name, attempt: {})
+            (pid,) = guests()
+            os.kill(int(stat_of(pid)[1]), signal.SIGKILL)
+            assert soon(lambda: not guests())
+            with pytest.raises(Gone):
+                list(guest.ask("x", [{}]))
+        with server.guest(LONG) as guest:
+            assert run(guest, "x = 1", "x").tables == {"x": 1}
+
+
 # ---- time, and what is shown -----------------------------------------------------------------------------------------
 
 
@@ -309,7 +345,7 @@ def test_a_student_may_have_any_name(layered):
     asked = []
     with layered.guest(LONG) as guest:
         ran = guest.run([source], ["name"], (), lambda name, attempt: asked.append((name, attempt)) or {})
-    assert not ran.errors and ran.numbers == ("007", 0)
+    assert not ran.errors and ran.numbers[0] == ("007", 0)
     assert asked == [(name[:200], 0) for name in names]
 
 
@@ -317,7 +353,7 @@ def test_a_student_may_have_any_name(layered):
 def test_what_is_no_name_is_refused_in_the_cell(layered, name):
     with layered.guest(LONG) as guest:
         ran = guest.run([f"from labkit import student\nstudent({name})"], (), (), lambda name, attempt: {})
-    assert "your name must be a text" in ran.errors[0]["text"] and ran.numbers is None
+    assert "your name must be a text" in ran.errors[0]["text"] and not ran.numbers
 
 
 def test_a_guest_that_says_nothing_we_know_is_ended(layered):

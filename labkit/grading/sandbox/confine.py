@@ -172,6 +172,7 @@ def own_view() -> None:
     paths = [path for path in (*needed(), *chain(*shown.values())) if os.path.exists(path)]
     found = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths}
     mount("none", ROOT, "tmpfs", NOSUID | NODEV, b"mode=755")
+    os.umask(0o022)
     for path in needed():
         bind(found, path)
     for folder, inside in shown.items():

@@ -22,14 +22,14 @@ from .wire import LONGEST_TEXT, LONGEST_WORDS, OUT_OF_MEMORY, Ended, TooSlow, Un
 START_SECONDS = 60.0
 MOST_ERRORS = 1000
 MOST_SETS = 3  # of numbers, of which a table may be about any
-MOST_ASKED = 1000  # times that a notebook may ask for somebody's numbers
+MOST_ASKED, MOST_NAMES = 1000, 20  # times that a notebook may ask for numbers, and people of whom that is told
 LONGEST_NAME, LONGEST_KIND = 200, 60  # characters
 LONGEST_CELL, MOST_CELLS, LONGEST_NOTEBOOK = 1_000_000, 2_000, 8_000_000
 TOO_LONG = "raise ValueError('this is too long to be run, the cell by itself or with all that stands before it')"
 SLACK = 1.5  # seconds that a guest has beyond its own clock, before it is ended
 PACKAGE_HOME = Path(__file__).resolve().parents[3]
 PACKAGES = Path(np.__file__).parents[1]  # not among the usual folders, if NumPy is installed for one user only
-KEPT = ("OPENBLAS_", "LD_LIBRARY_PATH", "DYLD_")  # variables without which NumPy may not load
+KEPT = ("OPENBLAS_", "LD_LIBRARY_PATH", "DYLD_", "TMPDIR")  # variables without which NumPy or a room may be missing
 START = (
     "import sys; sys.path[:] = [sys.argv[1], *sys.path, *{sys.argv[2]}.difference(sys.path)]; "
     "from labkit.grading.sandbox.server import main; sys.path.pop(0)"
@@ -301,7 +301,7 @@ def ran(said: Mapping[str, Any], wanted: Sequence[str], cells: int, asked: list,
         functions=tuple(name for name in texts(said.get("functions")) if name in wanted),
         tables={name: tables[name] for name in wanted if name in tables} if isinstance(tables, dict) else {},
         numbers=tuple(dict.fromkeys(reversed(asked)))[:MOST_SETS],
-        numbers_of=tuple(dict.fromkeys(name for name, _ in asked)),
+        numbers_of=tuple(dict.fromkeys(name for name, _ in asked))[:MOST_NAMES],
         layers=tuple(layers),
     )
 

@@ -231,6 +231,7 @@ def stay(to_host: socket.socket, room: str, layers: dict[str, Callable[[], None]
         os.dup2(nothing, descriptor)
     confine.limit()
     standing = confine.standing(layers)
+    confine.stands(confine.end_with_parent)  # not before: whoever becomes somebody else has to say so again
     os.chdir(room)
     os.environ["HOME"] = tempfile.tempdir = room
     at = os.dup2(to_host.detach(), 3)
