@@ -14,7 +14,7 @@ INSTALLED := $(VENV)/.installed
 # Not under xdist, where kernels get lost.
 NBVAL := $(BIN)/python -m pytest --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
-.PHONY: lab test build requirements
+.PHONY: lab test bench build requirements
 
 lab: $(INSTALLED)
 	$(BIN)/python -m jupyterlab notebooks $(LAB_FLAGS)
@@ -27,6 +27,9 @@ test: $(INSTALLED)
 	$(BIN)/python -m labkit build --check
 	$(NBVAL) --nbval solutions
 	$(NBVAL) --nbval-lax notebooks
+
+bench: $(INSTALLED)
+	$(BIN)/python tests/benchmarks
 
 build: $(INSTALLED)
 	$(BIN)/python -m labkit build
