@@ -160,7 +160,7 @@ def test_a_worker_that_is_killed_costs_no_submission(secret, tmp_path):
                 found.append(int(child))
         return found
 
-    assert soon(lambda: process.poll() is not None or workers())
+    assert soon(lambda: len(workers()) == 2)  # a single one may be the fork server, not yet itself
     os.kill(workers()[0], signal.SIGKILL)
     said = json.loads(process.communicate(timeout=120)[0])
     assert said["students"] == {"graded": 60} and not said["system_errors"]
