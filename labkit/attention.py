@@ -19,6 +19,7 @@ import numpy as np
 
 QUERIES_AT_ONCE = 256  # fewer make for slow matrix products; more scores than these times those leave the cache
 KEYS_AT_ONCE = 1024
+TOO_SMALL = 1e-4  # a sum of powers that may have lost some: float16 goes down to 1e-7
 LOWEST = -3e38  # where looking for the largest score starts: finite, since some keys may all be hidden
 
 
@@ -279,22 +280,23 @@ def _mix(weights, V, mask=None, is_causal=False):
     return output
 
 
-def _in_place(Q, K, V, mask, first, factor):
-    """All five steps in as little time as NumPy allows, for ordinary numbers: anything else makes the output nan.
+def _in_place(Q, K, V, mask, first, factor, shift):
+    """All five steps in as little time as NumPy allows, and the sums of powers that were divided by.
 
-    If `first` is given, the mask is causal, too, and Q begins with that query.
+    If `first` is given, the mask is causal, too, and Q begins with that query. Without `shift` the powers are those of
+    the scores as they stand, and not of their distance from the largest.
     """
     Q = Q * factor
     if K.shape[-2] <= KEYS_AT_ONCE:
-        output, total, _ = _over_keys(Q, K, V, mask, first)
+        output, total, _ = _over_keys(Q, K, V, mask, first, shift)
     else:
-        output, total, _ = reduce(_joined, (_over_keys(Q, *some) for some in _some_keys(K, V, mask, first)))
+        output, total, _ = reduce(_joined, (_over_keys(Q, *some, shift) for some in _some_keys(K, V, mask, first)))
     output /= total
-    return output
+    return output, total
 
 
-def _over_keys(Q, K, V, mask, first):
-    """For each query: the sum of values times powers, the sum of powers, and the largest score, which has power 1."""
+def _over_keys(Q, K, V, mask, first, shift):
+    """For each query: the sum of values times powers, the sum of powers, and the score that has power 1."""
     scores = K @ Q.mT  # keys are the rows here: a narrow table is quicker to fill
     if mask is not None:
         scores.mT[~mask] = -np.inf
@@ -303,12 +305,14 @@ def _over_keys(Q, K, V, mask, first):
         seen_by_all = max(first, 0)
         hidden = np.arange(seen_by_all, n_k)[:, None] > np.arange(first, first + n_q)
         np.copyto(scores[..., seen_by_all:, :], -np.inf, where=hidden)
-    largest = scores.max(axis=-2, keepdims=True, initial=LOWEST)
-    scores -= largest
+    origin = None
+    if shift:
+        origin = scores.max(axis=-2, keepdims=True, initial=LOWEST)
+        scores -= origin
     powers = np.exp(scores, out=scores)
     wide = np.float32 if powers.itemsize == 2 else None  # float16 cannot count more than 65504 keys
     total = powers.sum(axis=-2, keepdims=True, dtype=wide)
-    return powers.mT @ V, total.mT, largest.mT
+    return powers.mT @ V, total.mT, origin if origin is None else origin.mT
 
 
 def _some_keys(K, V, mask, first):
@@ -319,21 +323,22 @@ def _some_keys(K, V, mask, first):
 
 
 def _joined(some, more):
-    """What `_over_keys` would give for both lots of keys at once: sums shrink where the largest score grows."""
-    largest = np.maximum(some[2], more[2])
-    output, total = 0, 0
-    for part_of_output, part_of_total, own_largest in (some, more):
-        shrink = np.exp(own_largest - largest)
-        output, total = output + part_of_output * shrink, total + part_of_total * shrink
-    return output, total, largest
+    """What `_over_keys` would give for both lots of keys at once: powers shrink when a larger score gets power 1."""
+    (output, total, origin), (more_output, more_total, more_origin) = some, more
+    if origin is None:
+        return output + more_output, total + more_total, None
+    largest = np.maximum(origin, more_origin)
+    shrink, shrink_more = np.exp(origin - largest), np.exp(more_origin - largest)
+    return output * shrink + more_output * shrink_more, total * shrink + more_total * shrink_more, largest
 
 
 @np.errstate(all="ignore")
 def _block(Q, K, V, mask, first, factor):
     """The output of a block of queries, and which of them may see no key."""
-    output = _in_place(Q, K, V, mask, first, factor)
-    if output.size and math.isfinite(output.sum()):
-        return output, False
+    for shift in (False, True):  # first in the hope that all powers are ordinary numbers
+        output, total = _in_place(Q, K, V, mask, first, factor, shift)
+        if output.size and total.min() > TOO_SMALL and math.isfinite(output.sum() + total.sum()):
+            return output, False
     n_q, n_k = Q.shape[-2], K.shape[-2]
     if first is not None:
         causal = np.arange(n_k) <= np.arange(first, first + n_q)[:, None]
