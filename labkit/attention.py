@@ -19,7 +19,7 @@ import numpy as np
 
 QUERIES_AT_ONCE = 256  # fewer make for slow matrix products; more scores than these times those leave the cache
 KEYS_AT_ONCE = 1024
-TOO_SMALL = 1e-4  # a sum of powers that may have lost some: float16 goes down to 1e-7
+TOO_SMALL = 1e-19  # for a sum of powers in float32: some that count in it may lie below the smallest number, 1e-38
 LOWEST = -3e38  # where looking for the largest score starts: finite, since some keys may all be hidden
 
 
@@ -335,7 +335,7 @@ def _joined(some, more):
 @np.errstate(all="ignore")
 def _block(Q, K, V, mask, first, factor):
     """The output of a block of queries, and which of them may see no key."""
-    for shift in (False, True):  # first in the hope that all powers are ordinary numbers
+    for shift in (False, True) if Q.itemsize > 2 else (True,):  # at first in the hope that all powers are in range
         output, total = _in_place(Q, K, V, mask, first, factor, shift)
         if output.size and total.min() > TOO_SMALL and math.isfinite(output.sum() + total.sum()):
             return output, False

@@ -120,6 +120,24 @@ def test_a_float16_row_may_have_more_keys_than_float16_can_count():
     assert_allclose(attention(Q, K, V), 1, atol=1e-2)
 
 
+@pytest.mark.parametrize("middle", [-1e5, -700, -90, -60, -40, 0, 40, 80, 90, 700, 1e5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("keys_at_once", [3, 100])
+def test_a_number_added_to_all_scores_of_a_query_changes_nothing(middle, dtype, keys_at_once, monkeypatch):
+    monkeypatch.setattr(core, "KEYS_AT_ONCE", keys_at_once)
+    Q, K, V = draw(9, 4), draw(7, 4), draw(7, 2)
+    Q[:, 0], K[:, 0] = 2 * middle, 1  # that much is added to each score
+    near_zero = attention(np.where(np.arange(4) == 0, 0, Q), K, V)
+    output = attention(Q.astype(dtype), K.astype(dtype), V.astype(dtype))
+    assert_allclose(output, near_zero, atol=100 * np.finfo(dtype).eps * (1 + abs(middle)))
+
+
+def test_a_float16_row_of_very_low_scores_keeps_its_precision():
+    Q, K, V = np.full((1, 1), -1, np.float16), draw(2000, 1, dtype=np.float16) + np.float16(14), draw(2000, 1)
+    expected = attention(Q.astype(float), K.astype(float), V)
+    assert_allclose(attention(Q, K, V.astype(np.float16)), expected, atol=5e-3)
+
+
 def test_scores_of_a_million_are_exact(small_blocks):
     Q, K, V = 1e6 * np.array([[1], [-1]] * 5), np.array([[1.0], [-1.0], [1.0]]), np.array([[1.0], [2.0], [5.0]])
     assert attention(Q, K, V).tolist() == [[3], [2]] * 5

@@ -52,7 +52,7 @@ from labkit.attention import attention, softmax, causal_mask
 """,
     "labkit by another way": """
 import importlib, sys
-for path in ["/work", "/usr", *sys.path]:
+for path in ["/srv", "/usr", *sys.path]:
     sys.path.append(path)
 sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "Guard"]
 sys.modules.pop("labkit")
