@@ -120,22 +120,30 @@ def test_a_float16_row_may_have_more_keys_than_float16_can_count():
     assert_allclose(attention(Q, K, V), 1, atol=1e-2)
 
 
-@pytest.mark.parametrize("middle", [-1e5, -700, -90, -60, -40, 0, 40, 80, 90, 700, 1e5])
+@pytest.mark.parametrize("middle", [-1e5, -740, -700, -100, -90, -60, -40, 0, 40, 80, 88, 90, 700, 709, 1e5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("keys_at_once", [3, 100])
 def test_a_number_added_to_all_scores_of_a_query_changes_nothing(middle, dtype, keys_at_once, monkeypatch):
     monkeypatch.setattr(core, "KEYS_AT_ONCE", keys_at_once)
     Q, K, V = draw(9, 4), draw(7, 4), draw(7, 2)
-    Q[:, 0], K[:, 0] = 2 * middle, 1  # that much is added to each score
-    near_zero = attention(np.where(np.arange(4) == 0, 0, Q), K, V)
-    output = attention(Q.astype(dtype), K.astype(dtype), V.astype(dtype))
-    assert_allclose(output, near_zero, atol=100 * np.finfo(dtype).eps * (1 + abs(middle)))
+    Q[:, 0], K[:, 0] = 0, 1
+    expected = attention(Q, K, V)
+    Q[:, 0] = 2 * middle  # the root of d_k is 2
+    output = attention(Q.astype(dtype), K.astype(dtype), (1e-3 * V).astype(dtype))
+    assert_allclose(1e3 * output, expected, atol=20 * np.finfo(dtype).eps * (1 + abs(middle)))
+
+
+@pytest.mark.parametrize(("dtype", "score"), [(np.float32, 88), (np.float64, 709)])
+def test_powers_may_be_in_range_and_their_sum_not(dtype, score):
+    Q, K, V = np.full((1, 1), score, dtype), np.ones((7, 1), dtype), 1e-3 * np.arange(7, dtype=dtype)[:, None]
+    assert_allclose(attention(Q, K, V), 3e-3, rtol=1e-5)
 
 
 def test_a_float16_row_of_very_low_scores_keeps_its_precision():
-    Q, K, V = np.full((1, 1), -1, np.float16), draw(2000, 1, dtype=np.float16) + np.float16(14), draw(2000, 1)
-    expected = attention(Q.astype(float), K.astype(float), V)
-    assert_allclose(attention(Q, K, V.astype(np.float16)), expected, atol=5e-3)
+    Q, K = np.full((1, 1), -1, np.float16), np.repeat(np.array([[16.5], [15.9]], np.float16), 1000, axis=0)
+    V = np.repeat(np.array([[0.0], [1.0]], np.float16), 1000, axis=0)
+    expected = attention(Q.astype(float), K.astype(float), V.astype(float))
+    assert_allclose(attention(Q, K, V), expected, atol=5e-3)
 
 
 def test_scores_of_a_million_are_exact(small_blocks):
@@ -267,10 +275,13 @@ def test_blocks_above_the_diagonal_are_left_out(monkeypatch):
     assert scores_computed(*inputs, monkeypatch=monkeypatch, is_causal=True) < 0.6 * everything
 
 
-def test_ordinary_numbers_never_take_the_slow_way_whatever_is_hidden(small_blocks, monkeypatch):
+@pytest.mark.parametrize("size", [1, 1e4])
+def test_finite_numbers_never_take_the_slow_way_whatever_is_hidden(size, small_blocks, monkeypatch):
     monkeypatch.setattr(core, "attention_weights", None)
-    attention(draw(9, 4), draw(9, 4), draw(9, 2), np.arange(9) > 5)
-    attention(draw(9, 4), draw(9, 4), draw(9, 2), np.arange(9)[:, None] // 3 == np.arange(9) // 3, is_causal=True)
+    Q, K, V = size * draw(9, 4), draw(9, 4), draw(9, 2)
+    attention(Q, K, V)
+    attention(Q, K, V, np.arange(9) > 5)
+    attention(Q, K, V, np.arange(9)[:, None] // 3 == np.arange(9) // 3, is_causal=True)
 
 
 def test_many_short_tables_share_a_block(small_blocks):

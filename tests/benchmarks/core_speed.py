@@ -16,9 +16,9 @@ except ImportError:
     torch = None
 
 HEADS, WIDTH = 8, 64
-ROUNDS = {512: 31, 1024: 21, 2048: 9, 4096: 5}
+TURNS = {512: (15, 5), 1024: (11, 3), 2048: (7, 2), 4096: (5, 1)}  # by tokens: how many, of how many calls
 REST = 0.05  # seconds in which the threads of whoever had the last turn stop waiting for more work
-CALLS = 500
+MANY = 500
 
 
 def textbook(Q, K, V):
@@ -37,17 +37,17 @@ def eager(Q, K, V):
     return torch.softmax(Q @ K.transpose(-1, -2) / math.sqrt(Q.shape[-1]), dim=-1) @ V
 
 
-def medians(contestants, rounds, calls=1):
-    """Milliseconds of a call of each, in turns."""
+def medians(contestants, turns, calls):
+    """Milliseconds of a call of each, in turns that begin with a call that isn't counted."""
     times = {name: [] for name in contestants}
-    for _ in range(rounds):
+    for _ in range(turns):
         for name, call in contestants.items():
             time.sleep(REST)
             call()
-            start = time.perf_counter()
             for _ in range(calls):
+                start = time.perf_counter()
                 call()
-            times[name].append(1000 * (time.perf_counter() - start) / calls)
+                times[name].append(1000 * (time.perf_counter() - start))
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
@@ -67,7 +67,7 @@ def long_sequences(tokens):
         tensors = [torch.from_numpy(array) for array in inputs]
         contestants["PyTorch, fused"] = lambda: torch.nn.functional.scaled_dot_product_attention(*tensors)
         contestants["PyTorch, eager"] = lambda: eager(*tensors)
-    times = medians(contestants, ROUNDS[tokens])
+    times = medians(contestants, *TURNS[tokens])
     ours, causal = times.pop("ours"), times.pop("causal")
     goals = {"textbook NumPy": 0.5, "PyTorch, fused": 1.5}
     for name, theirs in times.items():
@@ -76,16 +76,24 @@ def long_sequences(tokens):
     yield Row(f"{HEADS} heads, {tokens} tokens, causal; ours without a mask", causal, "ms", ours, most_ratio=goal)
 
 
-def one_call():
+def call_overhead():
     inputs = draw(3, 4, WIDTH)
-    contestants = {"ours": lambda: attention(*inputs), "textbook NumPy": lambda: textbook(*inputs)}
+    contestants = {"ours": many(attention, inputs), "textbook NumPy": many(textbook, inputs)}
     if torch:
         tensors = [torch.from_numpy(array) for array in inputs]
-        contestants["PyTorch"] = lambda: torch.nn.functional.scaled_dot_product_attention(*tensors)
-    times = {name: 1000 * taken for name, taken in medians(contestants, 15, CALLS).items()}
+        contestants["PyTorch"] = many(torch.nn.functional.scaled_dot_product_attention, tensors)
+    times = {name: 1000 * taken / MANY for name, taken in medians(contestants, 15, 3).items()}
     ours = times.pop("ours")
     for name, theirs in times.items():
         yield Row(f"one head, 4 tokens; {name}", ours, "us", theirs, most_ratio=1 if name == "PyTorch" else None)
+
+
+def many(call, inputs):
+    def calls():
+        for _ in range(MANY):
+            call(*inputs)
+
+    return calls
 
 
 def memory(tokens=16_384):
@@ -102,7 +110,7 @@ def memory(tokens=16_384):
 def rows():
     if torch is None:
         print("PyTorch is not here to compare with; pip install torch brings it.")
-    for tokens in ROUNDS:
+    for tokens in TURNS:
         yield from long_sequences(tokens)
-    yield from one_call()
+    yield from call_overhead()
     yield from memory()
