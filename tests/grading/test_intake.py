@@ -93,11 +93,11 @@ def test_what_editors_and_systems_leave_behind_is_skipped_in_silence(archive, co
 def test_a_students_archive_is_opened_but_none_inside_it(archive):
     inner = io.BytesIO()
     deep = in_zip(io.BytesIO(), {"x.ipynb": MASK}).getvalue()
-    in_zip(inner, {"work/lab.ipynb": MASK, "work/.x.ipynb": MASK, "more.zip": deep, "b_9_9_x.ipynb": MASK})
+    in_zip(inner, {"inside/lab.ipynb": MASK, "inside/.x.ipynb": MASK, "more.zip": deep, "b_9_9_x.ipynb": MASK})
     collected = archive({"ada_1_2_lab.zip": inner.getvalue(), "bob_3_4_lab.ipynb": MASK})
     assert [(student, file) for student, file, *_ in facts(collected)] == [
         ("1", "ada_1_2_lab.zip/b_9_9_x.ipynb"),
-        ("1", "ada_1_2_lab.zip/work/lab.ipynb"),
+        ("1", "ada_1_2_lab.zip/inside/lab.ipynb"),
         ("3", "bob_3_4_lab.ipynb"),
     ]
 
