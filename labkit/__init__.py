@@ -4,6 +4,7 @@ Only NumPy is loaded here; what a name needs comes in when it is first used.
 """
 
 from importlib import import_module
+from typing import Any
 
 __version__ = "0.2.0"
 
@@ -19,7 +20,7 @@ HOMES = {
 __all__ = ["check", "explore", "fresh_numbers", "heatmap", "hint", "progress", "student"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'labkit' has no attribute {name!r}; it has {', '.join(__all__)}")
@@ -29,5 +30,5 @@ def __getattr__(name: str):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])

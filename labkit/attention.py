@@ -7,23 +7,28 @@ What a mask hides may hold anything, nan and infinity included, and changes noth
 lost: nan or +inf among a query's scores makes its weights nan, and nan among its values makes its output nan there.
 
 In docstrings "AQKV" is the course text "Attention, Queries, Keys, and Values". What does not fit is a ValueError with
-the sizes in it, what is of the wrong kind a TypeError; each begins with the name of the step that found it.
+the sizes in it, what is of the wrong kind a TypeError (see `arguments`).
 """
 
 import math
-import operator
-from functools import reduce
+from collections.abc import Iterable
 from itertools import product
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from . import arguments, running_softmax
+from .arguments import Shape
+from .running_softmax import slices
 
 QUERIES_AT_ONCE = 256  # fewer make for slow matrix products; more scores than these times those leave the cache
-KEYS_AT_ONCE = 1024
 TOO_SMALL = 1e-19  # for a sum of powers in float32: some that count in it may lie below the smallest number, 1e-38
-LOWEST = -3e38  # where looking for the largest score starts: finite, since some keys may all be hidden
+
+EmptyRows = Literal["error", "zeros"]
 
 
-def attention_scores(Q, K, scale=None):
+def attention_scores(Q: ArrayLike, K: ArrayLike, scale: float | None = None) -> np.ndarray:
     """Compare every query with every key: Q Kᵀ / sqrt(d_k). (Note 3.2, section 3.)
 
     Parameters
@@ -37,15 +42,20 @@ def attention_scores(Q, K, scale=None):
     Returns
     -------
     scores : array (..., n_q, n_k)
+
+    Examples
+    --------
+    >>> attention_scores([[1, 0, 0, 0]], [[4, 0, 0, 0], [0, 4, 0, 0]])
+    array([[2., 0.]])
     """
-    Q, K = _real("attention_scores", "Q", Q, 2), _real("attention_scores", "K", K, 2)
-    _scores_shape(Q, K)
-    factor = _factor(scale, d_k=Q.shape[-1])
+    Q, K = arguments.real("attention_scores", "Q", Q, 2), arguments.real("attention_scores", "K", K, 2)
+    arguments.scores_shape(Q, K)
+    factor = arguments.scale_factor(scale, d_k=Q.shape[-1])
     with np.errstate(over="ignore", invalid="ignore"):  # a key that is hidden later may hold anything
         return Q @ np.swapaxes(K, -1, -2) * factor
 
 
-def mask_scores(scores, mask):
+def mask_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Set hidden scores to -inf, whose exponential is 0. (Note 3.2, section 3; AQKV: masked attention.)
 
     Parameters
@@ -59,12 +69,17 @@ def mask_scores(scores, mask):
     -------
     masked_scores : array (..., n_q, n_k)
         It is for `softmax` to judge a row that is now empty.
+
+    Examples
+    --------
+    >>> mask_scores([[1.5, 2.5]], [[True, False]])
+    array([[ 1.5, -inf]])
     """
-    scores = _real("mask_scores", "scores", scores)
-    return np.where(_boolean(mask, scores.shape), scores, -np.inf)
+    scores = arguments.real("mask_scores", "scores", scores)
+    return np.where(arguments.boolean(mask, scores.shape), scores, -np.inf)
 
 
-def softmax(scores, axis=-1, *, empty_rows="error"):
+def softmax(scores: ArrayLike, axis: int = -1, *, empty_rows: EmptyRows = "error") -> np.ndarray:
     """Turn each row of scores, of whatever size, into weights that add to 1. (Note 3.2, section 4; AQKV: weights.)
 
     Parameters
@@ -79,12 +94,17 @@ def softmax(scores, axis=-1, *, empty_rows="error"):
     Returns
     -------
     weights : array of the shape of `scores`
+
+    Examples
+    --------
+    >>> softmax([2, 0, -np.inf]).round(2)
+    array([0.88, 0.12, 0.  ])
     """
-    scores = _real("softmax", "scores", scores)
-    axis = _axis(axis, scores.shape)
+    scores = arguments.real("softmax", "scores", scores)
+    axis = arguments.axis_from_0(axis, scores.shape)
     largest = scores.max(axis=axis, keepdims=True)
     empty = largest == -np.inf
-    _check_empty(empty.squeeze(axis), empty_rows, kind="query" if axis == scores.ndim - 1 else "slice")
+    arguments.no_empty_rows(empty.squeeze(axis), empty_rows, kind="query" if axis == scores.ndim - 1 else "slice")
     with np.errstate(all="ignore"):  # a gap that overflows has weight 0 as it should, and inf - inf is nan
         weights = np.exp(scores - np.where(empty, 0, largest))
         wide = np.result_type(weights, np.float32)  # float16 cannot count more than 65504 keys
@@ -92,7 +112,15 @@ def softmax(scores, axis=-1, *, empty_rows="error"):
     return weights
 
 
-def attention_weights(Q, K, mask=None, *, is_causal=False, scale=None, empty_rows="error"):
+def attention_weights(
+    Q: ArrayLike,
+    K: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    empty_rows: EmptyRows = "error",
+) -> np.ndarray:
     """Share out each query's attention over the keys that it may see. (Note 3.2, section 4; AQKV: weights.)
 
     Parameters
@@ -110,6 +138,12 @@ def attention_weights(Q, K, mask=None, *, is_causal=False, scale=None, empty_row
     -------
     weights : array (..., n_q, n_k)
         Each row adds to 1; a hidden key has exactly 0.
+
+    Examples
+    --------
+    >>> attention_weights(np.eye(2), np.eye(2), is_causal=True).round(2)
+    array([[1.  , 0.  ],
+           [0.33, 0.67]])
     """
     scores = attention_scores(Q, K, scale)
     if is_causal:
@@ -119,7 +153,17 @@ def attention_weights(Q, K, mask=None, *, is_causal=False, scale=None, empty_row
     return softmax(scores, empty_rows=empty_rows)
 
 
-def attention(Q, K, V, mask=None, *, is_causal=False, scale=None, empty_rows="error", return_weights=False):
+def attention(
+    Q: ArrayLike,
+    K: ArrayLike,
+    V: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    empty_rows: EmptyRows = "error",
+    return_weights: bool = False,
+) -> np.ndarray | Any:  # a tuple, if weights are asked for
     """Mix the values: softmax(Q Kᵀ / sqrt(d_k)) V. (Note 3.2, section 5; lesson 05; AQKV.)
 
     Parameters
@@ -135,22 +179,31 @@ def attention(Q, K, V, mask=None, *, is_causal=False, scale=None, empty_rows="er
     output : array (..., n_q, d_v)
         Row i lies among the values that query i may see.
     weights : array (..., n_q, n_k), only if asked for
+
+    Examples
+    --------
+    >>> attention([[1, 0]], [[1, 0], [1, 0]], [[0, 6], [8, 2]])
+    array([[4., 4.]])
     """
-    Q, K, V = _real("attention", "Q", Q, 2), _real("attention", "K", K, 2), _real("attention", "V", V, 2)
-    shape = _scores_shape(Q, K)
+    Q = arguments.real("attention", "Q", Q, 2)
+    K = arguments.real("attention", "K", K, 2)
+    V = arguments.real("attention", "V", V, 2)
+    shape = arguments.scores_shape(Q, K)
     if mask is not None:
-        mask = _boolean(mask, shape)
+        mask = arguments.boolean(mask, shape)
         shape = np.broadcast_shapes(shape, mask.shape)
-    _check_values(K, V, shape)
+    lead = arguments.output_lead(K, V, shape)
     if return_weights:
         weights = attention_weights(Q, K, mask, is_causal=is_causal, scale=scale, empty_rows=empty_rows)
         return _mix(weights, V, mask, is_causal), weights
-    output, empty = _attention_by_blocks(Q, K, V, mask, is_causal, _factor(scale, Q.shape[-1]), shape)
-    _check_empty(empty, empty_rows)
+    output, empty = _attention_by_blocks(
+        Q, K, V, mask, is_causal, arguments.scale_factor(scale, Q.shape[-1]), shape, lead
+    )
+    arguments.no_empty_rows(empty, empty_rows)
     return output
 
 
-def causal_mask(n_q, n_k=None):
+def causal_mask(n_q: int, n_k: int | None = None) -> np.ndarray:
     """Let query i see keys 1 to i. (Note 3.2, section 5; AQKV: the causal mask.)
 
     Parameters
@@ -163,13 +216,19 @@ def causal_mask(n_q, n_k=None):
     -------
     mask : bool array (n_q, n_k)
         True on and below the diagonal.
+
+    Examples
+    --------
+    >>> causal_mask(2, 3)
+    array([[ True, False, False],
+           [ True,  True, False]])
     """
-    n_q = _whole("causal_mask", "n_q", n_q, least=0)
-    n_k = n_q if n_k is None else _whole("causal_mask", "n_k", n_k, least=0)
+    n_q = arguments.whole("causal_mask", "n_q", n_q, least=0)
+    n_k = n_q if n_k is None else arguments.whole("causal_mask", "n_k", n_k, least=0)
     return np.arange(n_k) <= np.arange(n_q)[:, None]
 
 
-def padding_mask(lengths, n_k):
+def padding_mask(lengths: ArrayLike, n_k: int) -> np.ndarray:
     """Hide the padding behind each sequence of a batch. (AQKV: masked attention.)
 
     Parameters
@@ -182,19 +241,18 @@ def padding_mask(lengths, n_k):
     -------
     mask : bool array (batch, n_k)
         True at the first `lengths` keys. For scores (batch, n_q, n_k) write `mask[:, None, :]`.
+
+    Examples
+    --------
+    >>> padding_mask([1, 3], 3)
+    array([[ True, False, False],
+           [ True,  True,  True]])
     """
-    n_k = _whole("padding_mask", "n_k", n_k, least=0)
-    lengths = _array("padding_mask", "lengths", lengths)
-    advice = "Count the tokens of each sequence."
-    if lengths.size and lengths.dtype.kind not in "iu":
-        raise TypeError(_words("padding_mask", "lengths must be integers", _kind(lengths), advice))
-    outside = lengths[(lengths < 0) | (lengths > n_k)]
-    if outside.size:
-        raise ValueError(_words("padding_mask", f"lengths must be from 0 to n_k = {n_k}", outside[0], advice))
-    return np.arange(n_k) < lengths[..., None]
+    n_k = arguments.whole("padding_mask", "n_k", n_k, least=0)
+    return np.arange(n_k) < arguments.lengths(lengths, n_k)[..., None]
 
 
-def split_heads(Y, n_heads):
+def split_heads(Y: ArrayLike, n_heads: int) -> np.ndarray:
     """Cut a projected matrix into heads: head r owns columns r·w to (r + 1)·w. (Note 3.2, section 3.)
 
     Parameters
@@ -205,16 +263,23 @@ def split_heads(Y, n_heads):
     Returns
     -------
     heads : array (..., n_heads, T, w)
+
+    Examples
+    --------
+    >>> split_heads([[1, 2, 3, 4], [5, 6, 7, 8]], 2)
+    array([[[1., 2.],
+            [5., 6.]],
+    <BLANKLINE>
+           [[3., 4.],
+            [7., 8.]]])
     """
-    Y, n_heads = _real("split_heads", "Y", Y, 2), _whole("split_heads", "n_heads", n_heads, least=1)
+    Y, n_heads = arguments.real("split_heads", "Y", Y, 2), arguments.whole("split_heads", "n_heads", n_heads, least=1)
+    arguments.heads_fit(Y, n_heads)
     *lead, length, width = Y.shape
-    if width % n_heads:
-        rule, got = "n_heads must divide the width of Y", f"Y {Y.shape} and n_heads {n_heads}"
-        raise ValueError(_words("split_heads", rule, got, "Give every head the same number of columns."))
     return Y.reshape(*lead, length, n_heads, width // n_heads).swapaxes(-2, -3).copy()
 
 
-def merge_heads(Z):
+def merge_heads(Z: ArrayLike) -> np.ndarray:
     """Put the heads of each token side by side again. (Note 3.2, section 3.)
 
     Parameters
@@ -224,15 +289,31 @@ def merge_heads(Z):
     Returns
     -------
     merged : array (..., T, n_heads * w)
+
+    Examples
+    --------
+    >>> merge_heads([[[1, 2], [5, 6]], [[3, 4], [7, 8]]])
+    array([[1., 2., 3., 4.],
+           [5., 6., 7., 8.]])
     """
-    Z = _real("merge_heads", "Z", Z, 3)
+    Z = arguments.real("merge_heads", "Z", Z, 3)
     *lead, n_heads, length, width = Z.shape
     return Z.swapaxes(-2, -3).copy().reshape(*lead, length, n_heads * width)
 
 
 def multi_head_attention(
-    X, W_Q, W_K, W_V, W_O, n_heads, mask=None, *, is_causal=False, X_kv=None, return_weights=False
-):
+    X: ArrayLike,
+    W_Q: ArrayLike,
+    W_K: ArrayLike,
+    W_V: ArrayLike,
+    W_O: ArrayLike,
+    n_heads: int,
+    mask: ArrayLike | None = None,
+    *,
+    is_causal: bool = False,
+    X_kv: ArrayLike | None = None,
+    return_weights: bool = False,
+) -> np.ndarray | Any:  # a tuple, if weights are asked for
     """Project, split, attend, merge, project. (Note 3.2, sections 3 and 5; AQKV: multi-head attention.)
 
     Parameters
@@ -253,21 +334,28 @@ def multi_head_attention(
     -------
     output : array (..., n_q, d_out)
     weights : array (..., n_heads, n_q, n_k), only if asked for
+
+    Examples
+    --------
+    >>> X, W = np.ones((3, 4)), np.eye(4)
+    >>> multi_head_attention(X, W, W, W, W, n_heads=2).shape
+    (3, 4)
     """
     source, X_kv = ("X", X) if X_kv is None else ("X_kv", X_kv)
     Q = split_heads(_project("X", X, "W_Q", W_Q), n_heads)
     K = split_heads(_project(source, X_kv, "W_K", W_K), n_heads)
     V = split_heads(_project(source, X_kv, "W_V", W_V), n_heads)
-    mixed = attention(Q, K, V, mask, is_causal=is_causal, return_weights=return_weights)
-    heads, weights = mixed if return_weights else (mixed, None)
-    output = _project("the merged heads", merge_heads(heads), "W_O", W_O)
-    return (output, weights) if return_weights else output
+    if return_weights:
+        heads, weights = attention(Q, K, V, mask, is_causal=is_causal, return_weights=True)
+        return _project("the merged heads", merge_heads(heads), "W_O", W_O), weights
+    heads = attention(Q, K, V, mask, is_causal=is_causal)
+    return _project("the merged heads", merge_heads(heads), "W_O", W_O)
 
 
 # ---- the mix, and the same in less time and memory -------------------------------------------------------------------
 
 
-def _mix(weights, V, mask=None, is_causal=False):
+def _mix(weights: np.ndarray, V: np.ndarray, mask: np.ndarray | None = None, is_causal: bool = False) -> np.ndarray:
     """`weights @ V`, in which a hidden value counts for nothing even where it is nan or infinite."""
     if np.isfinite(V).all():
         return weights @ V
@@ -280,63 +368,13 @@ def _mix(weights, V, mask=None, is_causal=False):
     return output
 
 
-def _in_place(Q, K, V, mask, first, factor, shift):
-    """All five steps in as little time as NumPy allows, and the sums of powers that were divided by.
-
-    If `first` is given, the mask is causal, too, and Q begins with that query. Without `shift` the powers are those of
-    the scores as they stand, and not of their distance from the largest.
-    """
-    Q = Q * factor
-    if K.shape[-2] <= KEYS_AT_ONCE:
-        output, total, _ = _over_keys(Q, K, V, mask, first, shift)
-    else:
-        output, total, _ = reduce(_joined, (_over_keys(Q, *some, shift) for some in _some_keys(K, V, mask, first)))
-    output /= total
-    return output, total
-
-
-def _over_keys(Q, K, V, mask, first, shift):
-    """For each query: the sum of values times powers, the sum of powers, and the score that has power 1."""
-    scores = K @ Q.mT  # keys are the rows here: a narrow table is quicker to fill
-    if mask is not None:
-        scores.mT[~mask] = -np.inf
-    if first is not None:
-        n_k, n_q = scores.shape[-2:]
-        seen_by_all = max(first, 0)
-        hidden = np.arange(seen_by_all, n_k)[:, None] > np.arange(first, first + n_q)
-        np.copyto(scores[..., seen_by_all:, :], -np.inf, where=hidden)
-    origin = None
-    if shift:
-        origin = scores.max(axis=-2, keepdims=True, initial=LOWEST)
-        scores -= origin
-    powers = np.exp(scores, out=scores)
-    wide = np.float32 if powers.itemsize == 2 else None  # float16 cannot count more than 65504 keys
-    total = powers.sum(axis=-2, keepdims=True, dtype=wide)
-    return powers.mT @ V, total.mT, origin if origin is None else origin.mT
-
-
-def _some_keys(K, V, mask, first):
-    """K, V, mask and first for some keys after the other."""
-    for keys in _slices(K.shape[-2], KEYS_AT_ONCE):
-        allowed = None if mask is None else mask[..., keys]
-        yield K[..., keys, :], V[..., keys, :], allowed, None if first is None else first - keys.start
-
-
-def _joined(some, more):
-    """What `_over_keys` would give for both lots of keys at once: powers shrink when a larger score gets power 1."""
-    (output, total, origin), (more_output, more_total, more_origin) = some, more
-    if origin is None:
-        return output + more_output, total + more_total, None
-    largest = np.maximum(origin, more_origin)
-    shrink, shrink_more = np.exp(origin - largest), np.exp(more_origin - largest)
-    return output * shrink + more_output * shrink_more, total * shrink + more_total * shrink_more, largest
-
-
 @np.errstate(all="ignore")
-def _block(Q, K, V, mask, first, factor):
+def _block(
+    Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None, first: int | None, factor: float
+) -> tuple[np.ndarray, np.ndarray | bool]:
     """The output of a block of queries, and which of them may see no key."""
     for shift in (False, True) if Q.itemsize > 2 else (True,):  # at first in the hope that all powers are in range
-        output, total = _in_place(Q, K, V, mask, first, factor, shift)
+        output, total = running_softmax.mix(Q, K, V, mask, first, factor, shift)
         if output.size and total.min() > TOO_SMALL and math.isfinite(output.sum() + total.sum()):
             return output, False
     n_q, n_k = Q.shape[-2], K.shape[-2]
@@ -344,7 +382,7 @@ def _block(Q, K, V, mask, first, factor):
         causal = np.arange(n_k) <= np.arange(first, first + n_q)[:, None]
         mask = causal if mask is None else causal & mask
     outputs, empty = [], []
-    for rows in _slices(n_q, QUERIES_AT_ONCE * KEYS_AT_ONCE // n_k):
+    for rows in slices(n_q, QUERIES_AT_ONCE * running_softmax.KEYS_AT_ONCE // n_k):
         allowed = None if mask is None else mask[..., rows, :]
         weights = attention_weights(Q[..., rows, :], K, allowed, scale=factor, empty_rows="zeros")
         outputs.append(_mix(weights, V, allowed))
@@ -352,10 +390,18 @@ def _block(Q, K, V, mask, first, factor):
     return np.concatenate(outputs, axis=-2), np.concatenate(empty, axis=-1)
 
 
-def _attention_by_blocks(Q, K, V, mask, is_causal, factor, shape):
-    """The output of every query, and which of them may see no key; `shape` is that of the scores."""
+def _attention_by_blocks(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    mask: np.ndarray | None,
+    is_causal: bool,
+    factor: float,
+    shape: Shape,
+    lead: Shape,
+) -> tuple[np.ndarray, np.ndarray | bool]:
+    """The output (*lead, n_q, d_v), and which queries may see no key; `shape` is that of the scores."""
     n_q, n_k = shape[-2:]
-    lead = _broadcast(shape[:-2], V.shape[:-2])
     if mask is not None:
         Q, mask = np.broadcast_to(Q, (*shape[:-2], *Q.shape[-2:])), np.broadcast_to(mask, shape)
     if math.prod(lead) * n_q <= QUERIES_AT_ONCE:
@@ -365,9 +411,9 @@ def _attention_by_blocks(Q, K, V, mask, is_causal, factor, shape):
     Q, K, V = (np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in (Q, K, V))
     mask = None if mask is None else np.broadcast_to(mask, (*lead, n_q, n_k))
     output = np.empty((*lead, n_q, V.shape[-1]), np.result_type(Q, K, V))
-    empty = np.zeros((*lead, n_q), dtype=bool)
+    empty: np.ndarray = np.zeros((*lead, n_q), dtype=bool)
 
-    def work(block):
+    def work(block: tuple[Any, ...]) -> None:
         *table, queries = block
         seen = (*table, slice(queries.stop if is_causal else None))  # later keys are hidden from the whole block
         allowed = None if mask is None else mask[block][..., seen[-1]]
@@ -379,169 +425,15 @@ def _attention_by_blocks(Q, K, V, mask, is_causal, factor, shape):
     return output, empty[axes_of_V_alone][tuple(map(slice, shape[:-1]))]
 
 
-def _blocks(lead, n_q):
+def _blocks(lead: Shape, n_q: int) -> list[tuple[Any, ...]]:
     """Indices (*lead, queries) of some queries of one table, or of all queries of several short tables."""
-    tables = product(*map(range, lead[:-1]), *(_slices(n, QUERIES_AT_ONCE // n_q) for n in lead[-1:]))
-    return [(*table, queries) for table in tables for queries in _slices(n_q, QUERIES_AT_ONCE)]
+    tables: Iterable[tuple[Any, ...]] = product(
+        *map(range, lead[:-1]), *(slices(n, QUERIES_AT_ONCE // n_q) for n in lead[-1:])
+    )
+    return [(*table, queries) for table in tables for queries in slices(n_q, QUERIES_AT_ONCE)]
 
 
-def _slices(n, size):
-    """Slices of so many, but at least of 1, that cover 0 to n."""
-    size = max(1, size)
-    return [slice(start, min(start + size, n)) for start in range(0, n or 1, size)]
-
-
-# ---- what must hold --------------------------------------------------------------------------------------------------
-
-
-def _words(where, rule, got, advice):
-    return f"{where}: {rule}; got {got}. {advice}"
-
-
-def _array(where, name, value):
-    if hasattr(value, "filled") and np.any(value.mask):  # a masked array, whose hidden numbers asarray would show
-        rule, advice = f"{name} must be a plain array", "Fill it, and pass its mask by itself."
-        raise TypeError(_words(where, rule, "a masked one", advice))
-    try:
-        return np.asarray(value)
-    except ValueError:
-        rule = f"{name} must have rows of one length"
-        raise ValueError(_words(where, rule, "a ragged list", "Fill up the short ones.")) from None
-
-
-def _kind(array):
-    if array.dtype.kind == "O":
-        return "objects ({})".format(", ".join(sorted({type(item).__name__ for item in array.flat})))
-    return {"U": "text", "S": "bytes", "c": "complex numbers"}.get(array.dtype.kind, f"dtype {array.dtype}")
-
-
-FORMS = {
-    1: ("at least one row of numbers", "Put brackets around it."),
-    2: ("a table with a row for each position", "Write a single row as [[...]]."),
-    3: ("(..., n_heads, T, width)", "Give the heads an axis of their own."),
-}
-
-
-def _real(where, name, value, axes=1):
-    """`value` as floats with at least so many axes."""
-    if type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim >= axes:  # as a rule
-        return value
-    array = _array(where, name, value)
-    if array.dtype.kind not in "fiub":
-        rule, advice = f"{name} must hold real numbers", "Give integers or floats only."
-        raise TypeError(_words(where, rule, _kind(array), advice))
-    if array.ndim < axes:
-        form, advice = FORMS[axes]
-        raise ValueError(_words(where, f"{name} must be {form}", f"shape {array.shape}", advice))
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
-
-
-def _boolean(mask, shape):
-    """`mask` as booleans that fit scores of `shape`."""
-    mask = _array("mask_scores", "mask", mask)
-    rule = "mask must hold True (may attend) and False, or 1 and 0"
-    if mask.dtype.kind not in "fiub":
-        raise TypeError(_words("mask_scores", rule, _kind(mask), "Compare something to get booleans."))
-    if mask.dtype.kind != "b":
-        other, advice = mask[(mask != 0) & (mask != 1)], "It looks additive: add it to the scores, or pass mask == 0."
-        if other.size:
-            raise ValueError(_words("mask_scores", rule, other[0], advice))
-    table_fits = mask.ndim > 0 and all(m in (1, n) for m, n in zip(mask.shape[::-1][:2], shape[::-1][:2], strict=False))
-    if not table_fits or _broadcast(mask.shape, shape) is None:
-        rule, got = "mask must fit the scores (..., n_q, n_k)", f"mask {mask.shape} and scores {shape}"
-        advice = "Rows are queries; a mask (batch, n_k) goes in as mask[:, None, :]."
-        raise ValueError(_words("mask_scores", rule, got, advice))
-    return mask.astype(bool, copy=False)
-
-
-def _broadcast(shape, other):
-    """The shape that these broadcast to, or None."""
-    if shape == other:  # as a rule, and broadcast_shapes takes its time
-        return shape
-    try:
-        return np.broadcast_shapes(shape, other)
-    except ValueError:
-        return None
-
-
-def _scores_shape(Q, K):
-    """The shape (..., n_q, n_k) of the scores of Q and K, if they fit."""
-    lead, (n_q, d_Q), (n_k, d_K) = _broadcast(Q.shape[:-2], K.shape[:-2]), Q.shape[-2:], K.shape[-2:]
-    if d_Q != d_K:
-        rule, advice = "Q and K must have the same width d_k", "Check which projection made each."
-    elif n_k == 0 or d_K == 0:
-        rule, advice = "n_k and d_k must be at least 1", "Check what was cut away."
-    elif lead is None:
-        rule, advice = "leading axes of Q and K must be equal or 1", "Repeat or add an axis."
-    else:
-        return (*lead, n_q, n_k)
-    raise ValueError(_words("attention_scores", rule, f"Q {Q.shape} and K {K.shape}", advice))
-
-
-def _check_values(K, V, shape):
-    if K.shape[-2] != V.shape[-2]:
-        rule, got = "K and V must have the same number of rows n_k", f"K {K.shape} and V {V.shape}"
-        raise ValueError(_words("attention", rule, got, "Take both from the same sequence."))
-    if _broadcast(shape[:-2], V.shape[:-2]) is None:
-        rule, got = "leading axes of V and the weights must be equal or 1", f"V {V.shape} and weights {shape}"
-        raise ValueError(_words("attention", rule, got, "Repeat or add an axis."))
-
-
-def _check_empty(empty, empty_rows, kind="query"):
-    """Refuse rows without weights, where `empty` is True, by the name of the first; a plain False is quick."""
-    if empty_rows not in ("error", "zeros"):
-        raise ValueError(_words("softmax", 'empty_rows must be "error" or "zeros"', repr(empty_rows), "Choose one."))
-    if empty_rows == "error" and empty is not False and empty.any():
-        places = np.argwhere(np.atleast_1d(empty)) + 1
-        *lead, row = min(places.tolist(), key=lambda place: (place[-1], place))
-        entry = f" of entry {tuple(lead) if len(lead) > 1 else lead[0]}" if lead else ""
-        rule, got = f"each {kind} must have a key with a score above -inf", f"none for {kind} {row}{entry}"
-        raise ValueError(_words("softmax", rule, got, 'Allow one, or ask for empty_rows="zeros".'))
-
-
-def _axis(axis, shape):
-    """`axis` counted from 0."""
-    axes, axis = len(shape), _whole("softmax", "axis", axis)
-    if not -axes <= axis < axes:
-        raise ValueError(_words("softmax", f"axis must be from {-axes} to {axes - 1}", axis, "Keys are along axis -1."))
-    if not shape[axis]:
-        rule, got = "a row must have at least one score", f"shape {shape}"
-        raise ValueError(_words("softmax", rule, got, "Check what was cut away."))
-    return axis % axes
-
-
-def _factor(scale, d_k):
-    if scale is None:
-        return d_k**-0.5
-    factor = _array("attention_scores", "scale", scale)
-    rule, advice = "scale must be one finite number", "Leave it out for 1 / sqrt(d_k)."
-    if factor.ndim or factor.dtype.kind not in "fiu":
-        raise TypeError(_words("attention_scores", rule, type(scale).__name__, advice))
-    if not np.isfinite(factor):
-        raise ValueError(_words("attention_scores", rule, scale, advice))
-    return float(factor)
-
-
-def _whole(where, name, value, least=None):
-    """`value` as an int, of at least so much."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None:
-        raise TypeError(_words(where, f"{name} must be an integer", type(value).__name__, "Count with an int."))
-    if least is not None and number < least:
-        raise ValueError(_words(where, f"{name} must be at least {least}", number, "Check its sign."))
-    return number
-
-
-def _project(name, X, weight_name, W):
-    """X W, one row a position."""
-    where = "multi_head_attention"
-    X, W = _real(where, name, X, 2), _real(where, weight_name, W, 2)
-    if W.ndim != 2 or W.shape[0] != X.shape[-1]:
-        rule = f"{weight_name} must be a matrix with a row for each column of {name}"
-        got = f"{weight_name} {W.shape} and {name} {X.shape}"
-        raise ValueError(_words(where, rule, got, "Tokens are the rows of X, so X is on the left."))
+def _project(name: str, X: ArrayLike, weight_name: str, W: ArrayLike) -> np.ndarray:
+    X, W = arguments.projection(name, X, weight_name, W)
     with np.errstate(over="ignore", invalid="ignore"):  # a token that is hidden may hold anything
         return X @ W

@@ -7,18 +7,20 @@ of ours, and the matrix product has its own way.
 
 import os
 import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from typing import Any
 
 ALONE = threading.Lock()  # a second call would find no core free
 
 
-def share_out(work, pieces):
+def share_out(work: Callable[[Any], None], pieces: Iterable[Any]) -> None:
     """Call `work` with each piece. What it raises is raised here, and the pieces that are left are dropped."""
     left = iter(pieces)
 
-    def take_what_is_left():
+    def take_what_is_left() -> None:
         try:
             for piece in left:
                 work(piece)
@@ -35,7 +37,7 @@ def share_out(work, pieces):
         helper.result()
 
 
-def threads():
+def threads() -> int:
     """As many as the matrix product would use, so that a limit set for it holds here, too."""
     if _blas() is None:
         return 1
@@ -43,7 +45,7 @@ def threads():
 
 
 @cache
-def _blas():
+def _blas() -> Any:
     """Control of the libraries behind the matrix product, or None."""
     try:
         from threadpoolctl import ThreadpoolController
@@ -52,5 +54,5 @@ def _blas():
     return ThreadpoolController().select(user_api="blas")
 
 
-def _blas_limited_to(threads):
+def _blas_limited_to(threads: int) -> AbstractContextManager:
     return nullcontext() if _blas() is None else _blas().limit(limits=threads)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labkit import attention as core
-from labkit import cores
+from labkit import cores, running_softmax
 from labkit.attention import attention, causal_mask, padding_mask
 
 
@@ -35,7 +35,7 @@ def assert_same(output, expected):
 def small_blocks(monkeypatch):
     """Blocks of a few queries and keys, and more threads than this machine may have cores."""
     monkeypatch.setattr(core, "QUERIES_AT_ONCE", 4)
-    monkeypatch.setattr(core, "KEYS_AT_ONCE", 3)
+    monkeypatch.setattr(running_softmax, "KEYS_AT_ONCE", 3)
     monkeypatch.setattr(cores, "threads", lambda: 3)
 
 
@@ -62,7 +62,7 @@ MASKS = {
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_blocks_give_what_the_whole_table_gives(mask, is_causal, queries, keys, small_blocks, monkeypatch):
     monkeypatch.setattr(core, "QUERIES_AT_ONCE", queries)
-    monkeypatch.setattr(core, "KEYS_AT_ONCE", keys)
+    monkeypatch.setattr(running_softmax, "KEYS_AT_ONCE", keys)
     inputs = [draw(3, 5, 4), draw(3, 7, 4), draw(2, 1, 7, 2)]
     options = {"is_causal": is_causal, "scale": 0.7, "empty_rows": "zeros"}
     assert_same(attention(*inputs, mask, **options), whole(*inputs, mask, **options))
@@ -94,7 +94,7 @@ def test_any_sizes_and_any_mask(data):
     expected = whole(*inputs, mask, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "QUERIES_AT_ONCE", data.draw(st.integers(1, 9)))
-        patch.setattr(core, "KEYS_AT_ONCE", data.draw(st.integers(1, 9)))
+        patch.setattr(running_softmax, "KEYS_AT_ONCE", data.draw(st.integers(1, 9)))
         patch.setattr(cores, "threads", lambda: 2)
         assert_same(attention(*inputs, mask, **options), expected)
 
@@ -124,7 +124,7 @@ def test_a_float16_row_may_have_more_keys_than_float16_can_count():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("keys_at_once", [3, 100])
 def test_a_number_added_to_all_scores_of_a_query_changes_nothing(middle, dtype, keys_at_once, monkeypatch):
-    monkeypatch.setattr(core, "KEYS_AT_ONCE", keys_at_once)
+    monkeypatch.setattr(running_softmax, "KEYS_AT_ONCE", keys_at_once)
     Q, K, V = draw(9, 4), draw(7, 4), draw(7, 2)
     Q[:, 0], K[:, 0] = 0, 1
     expected = attention(Q, K, V)
