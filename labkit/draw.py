@@ -13,16 +13,21 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from html import escape
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from labkit.attention import mask_scores
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Names = Iterable[object]
 
 MOST_NUMBERS = 8  # tables up to this size show the number in each cell, and are read out in words
 LEAST_LEAK = 1e-8  # less than this on a hidden key is rounding
@@ -37,7 +42,6 @@ CIVIDIS = (
 AROUND_ZERO = "2d004b 542788 8073ac b2abd2 d8daeb f7f7f7 fee0b6 fdb863 e08214 b35806 7f3b08"
 
 
-@dataclass(eq=False)
 class Panel:
     """One table to be drawn, alone or beside others.
 
@@ -54,19 +58,21 @@ class Panel:
         Names of the rows and of the columns; numbers from 1 if not given.
     """
 
-    values: Any
-    mask: Any = None
-    title: str = ""
-    scores: bool = False
-    queries: Sequence | None = None
-    keys: Sequence | None = None
-
-    def __post_init__(self):
-        self.values, self.open = _read_table(self.values, "scores" if self.scores else "weights")  # nan where open
-        self.hidden = _read_mask(self.mask, self.values.shape) | (np.isneginf(self.values) & self.scores)
-        self.named = self.queries is not None or self.keys is not None
-        self.queries = _read_names(self.queries, self.values.shape[0], "queries")
-        self.keys = _read_names(self.keys, self.values.shape[1], "keys")
+    def __init__(
+        self,
+        values: ArrayLike,
+        mask: ArrayLike | None = None,
+        title: str = "",
+        scores: bool = False,
+        queries: Names | None = None,
+        keys: Names | None = None,
+    ) -> None:
+        self.title, self.scores = title, scores
+        self.values, self.open = _read_table(values, "scores" if scores else "weights")  # nan where open
+        self.hidden = _read_mask(mask, self.values.shape) | (np.isneginf(self.values) & scores)
+        self.named = queries is not None or keys is not None
+        self.queries = _read_names(queries, self.values.shape[0], "queries")
+        self.keys = _read_names(keys, self.values.shape[1], "keys")
         self.small = max(self.values.shape) <= MOST_NUMBERS
         # Hidden scores may be there all the same: the softmax comes later.
         self.loud = self.hidden & ~self.open & ~(np.abs(self.values) <= LEAST_LEAK) & (not self.scores)
@@ -103,7 +109,14 @@ class Panel:
         return lines + (["1 row does not add to 1." if off == 1 else f"{off} rows do not add to 1."] if off else [])
 
 
-def heatmap(weights, mask=None, *, title="", queries=None, keys=None):
+def heatmap(
+    weights: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    title: str = "",
+    queries: Names | None = None,
+    keys: Names | None = None,
+) -> Figure:
     """Draw attention weights as a matplotlib figure; the arguments are those of `Panel`.
 
     As the last line of a cell it shows itself, and `describe` stands in for it where pictures do not show.
@@ -111,22 +124,31 @@ def heatmap(weights, mask=None, *, title="", queries=None, keys=None):
     return panels([Panel(weights, mask, title, False, queries, keys)])
 
 
-def heatmap_svg(weights, mask=None, *, title="", queries=None, keys=None) -> str:
+def heatmap_svg(
+    weights: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    title: str = "",
+    queries: Names | None = None,
+    keys: Names | None = None,
+) -> str:
     """Draw attention weights as SVG text; the arguments are those of `Panel`."""
     return panels_svg([Panel(weights, mask, title, False, queries, keys)])
 
 
-def panels(tables: Sequence[Panel], *, title=""):
+def panels(tables: Sequence[Panel], *, title: str = "") -> Figure:
     """Draw several tables side by side as a matplotlib figure."""
     return _figure(picture(tables, title))
 
 
-def panels_svg(tables: Sequence[Panel], *, title="") -> str:
+def panels_svg(tables: Sequence[Panel], *, title: str = "") -> str:
     """Draw several tables side by side as SVG text, with a rectangle for each cell: 50 KB at T = 8, 2 MB at 100."""
     return svg(picture(tables, title))
 
 
-def describe(weights, mask=None, *, queries=None, keys=None) -> str:
+def describe(
+    weights: ArrayLike, mask: ArrayLike | None = None, *, queries: Names | None = None, keys: Names | None = None
+) -> str:
     """Say in words what `heatmap` shows; the arguments are those of `Panel`."""
     return "\n".join(_words(Panel(weights, mask, "", False, queries, keys)))
 
@@ -134,7 +156,7 @@ def describe(weights, mask=None, *, queries=None, keys=None) -> str:
 # ---- reading, numbers and words --------------------------------------------------------------------------------------
 
 
-def _read_table(values, what: str) -> tuple[np.ndarray, np.ndarray]:
+def _read_table(values: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers, nan where a cell is open, and where that is, both (n_q, n_k)."""
     rule = f"heatmap: {what} must be a table (n_q, n_k)"
     cells = np.asarray(values, dtype=object)
@@ -148,7 +170,7 @@ def _read_table(values, what: str) -> tuple[np.ndarray, np.ndarray]:
     return np.where(is_open, np.nan, cells).astype(float), is_open
 
 
-def _read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
+def _read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return what is hidden, (n_q, n_k)."""
     hidden = np.isneginf(mask_scores(np.zeros(shape), [True] if mask is None else mask))
     if hidden.shape != shape:
@@ -156,11 +178,11 @@ def _read_mask(mask, shape: tuple[int, int]) -> np.ndarray:
     return hidden
 
 
-def _read_names(names, count: int, what: str) -> list[str]:
-    names = [str(name) for name in (range(1, count + 1) if names is None else names)]
-    if len(names) != count:
-        raise ValueError(f"heatmap: {what} must be as many names as the table has {what}, {count}; got {len(names)}.")
-    return names
+def _read_names(names: Names | None, count: int, what: str) -> list[str]:
+    read = [str(name) for name in (range(1, count + 1) if names is None else names)]
+    if len(read) != count:
+        raise ValueError(f"heatmap: {what} must be as many names as the table has {what}, {count}; got {len(read)}.")
+    return read
 
 
 def number(value: float, exact: bool = False, small: bool = False) -> str:
@@ -226,6 +248,7 @@ Rect = namedtuple("Rect", "x y width height fill hatching outline thick opacity 
 Text = namedtuple("Text", "x y text anchor size ink halo bold italic", defaults=("start", 12, None, None, False, False))
 Path = namedtuple("Path", "points ink thick fill opacity dash", defaults=(PAGE_INK, 1, "none", 1, ""))
 Group = namedtuple("Group", "x marks")  # moved to the right
+Mark = Rect | Text | Path | Group
 Picture = namedtuple("Picture", "width height marks name words")
 
 
@@ -244,7 +267,8 @@ class _Grid:
 
 def picture(tables: Sequence[Panel], title: str = "") -> Picture:
     """Set the panels side by side."""
-    marks, right, bottom = [Text(8, 22, title, size=15, bold=True)] if title else [], 0, 0
+    marks: list[Mark] = [Text(8, 22, title, size=15, bold=True)] if title else []
+    right = bottom = 0
     for panel in tables:
         grid = _Grid(panel, right + 8, 32 if title else 8)
         marks += [*_cells(panel, grid), *_labels(panel, grid), *_scale(panel, grid)]
@@ -335,7 +359,7 @@ def svg(picture: Picture) -> str:
     )
 
 
-def _svg_mark(mark: Rect | Text | Path | Group) -> str:
+def _svg_mark(mark: Mark) -> str:
     if isinstance(mark, Group):
         return f'<g transform="translate({mark.x:g} 0)">{"".join(map(_svg_mark, mark.marks))}</g>'
     if isinstance(mark, Path):
@@ -358,7 +382,7 @@ def _svg_mark(mark: Rect | Text | Path | Group) -> str:
     return f'{rect}<path d="{lines}" stroke="{mark.hatching}" stroke-opacity="0.4"/>'
 
 
-def _figure(picture: Picture):
+def _figure(picture: Picture) -> Figure:
     """Return the picture as a matplotlib figure, a pixel of the layout being a 96th of an inch."""
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.figure import Figure
@@ -368,21 +392,23 @@ def _figure(picture: Picture):
     axes.set_axis_off()
     rects = [mark for mark in picture.marks if isinstance(mark, Rect)]
     corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h, *_ in rects]
-    outlines = {"edgecolors": [r.outline or "none" for r in rects], "linewidths": [r.thick * 0.75 for r in rects]}
-    axes.add_collection(PolyCollection(corners, facecolors=[r.fill for r in rects], **outlines))
+    fills, outlines = [r.fill for r in rects], [r.outline or "none" for r in rects]
+    thick = [r.thick * 0.75 for r in rects]
+    axes.add_collection(PolyCollection(corners, facecolors=fills, edgecolors=outlines, linewidths=thick))
     hatching = [([line[:2], line[2:]], r.hatching) for r in rects if r.hatching for line in _slanted(r)]
     lines, inks = zip(*hatching, strict=True) if hatching else ((), ())
     axes.add_collection(LineCollection(lines, colors=inks, linewidths=0.75, alpha=0.4))
     for t in (mark for mark in picture.marks if isinstance(mark, Text)):
-        looks = {"weight": "bold" if t.bold else "normal", "style": "italic" if t.italic else "normal"}
+        looks: dict[str, Any] = {"weight": "bold" if t.bold else "normal", "style": "italic" if t.italic else "normal"}
         looks |= {"color": t.ink or "black", "ha": {"start": "left", "middle": "center", "end": "right"}[t.anchor]}
         looks |= {"bbox": {"facecolor": t.halo, "edgecolor": "none", "pad": 1}} if t.halo else {}
         axes.text(t.x, t.y, t.text, fontsize=t.size * 0.75, parse_math=False, **looks)
-    figure._repr_mimebundle_ = partial(_mimebundle, figure, picture)  # without pyplot only its name would show
+    # Without pyplot only its name would show.
+    figure._repr_mimebundle_ = partial(_mimebundle, figure, picture)  # type: ignore[attr-defined]
     return figure
 
 
-def _mimebundle(figure, picture: Picture, include=None, exclude=None) -> tuple[dict, dict]:
+def _mimebundle(figure: Figure, picture: Picture, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
     """Return the figure as a PNG, sharp on fine screens, and in words for whoever does not see it."""
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight", metadata={"Software": None})  # tight, as pyplot does it

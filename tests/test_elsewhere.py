@@ -71,6 +71,6 @@ def test_a_notebook_with_the_metadata_of_another_tool_runs(tmp_path):
 def test_only_missing_widgets_are_excused(monkeypatch):
     from labkit import explore
 
-    monkeypatch.setitem(explore.HOMES, "bug", "no_such_file")
+    monkeypatch.setattr(explore, "__all__", ["without_a_file"])
     with pytest.raises(ModuleNotFoundError):
-        _ = explore.bug
+        _ = explore.without_a_file

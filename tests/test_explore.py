@@ -14,10 +14,10 @@ from labkit import attention as core
 from labkit import explore
 from labkit.draw import number, svg
 from labkit.explore import explorer as base
-from labkit.explore.blocks import numbers_of_ours
-from labkit.explore.mask import FILLS, K, Q
+from labkit.explore._heads import numbers_of_ours
+from labkit.explore._masking import FILLS, K, Q
 from labkit.explore.picture import numbers
-from labkit.explore.sums import SCORES, VALUES
+from labkit.explore._running import SCORES, VALUES
 
 EVERY = [getattr(explore, name) for name in explore.__all__]
 NAMED = pytest.mark.parametrize("make", EVERY, ids=explore.__all__)

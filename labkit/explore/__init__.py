@@ -10,37 +10,27 @@ run the cell again. So the cell keeps it; `.prediction` has it, too.
 """
 
 from importlib import import_module
+from typing import Any
 
-# Each in a file of its own, which is imported when the explorer is first asked for: widgets are slow to load.
-HOMES = {
-    "bug": "broken",
-    "cost": "size",
-    "heads": "blocks",
-    "masking": "mask",
-    "mixing": "plane",
-    "permuting": "order",
-    "running": "sums",
-    "scaling": "scale",
-    "softmax": "rows",
-}
-__all__ = list(HOMES)
+__all__ = ["bug", "cost", "heads", "masking", "mixing", "permuting", "running", "scaling", "softmax"]
 
 
-def __getattr__(name: str):
-    if name not in HOMES:
-        raise AttributeError(f"explore: there must be an explorer of this name; got {name}. Use {', '.join(HOMES)}.")
+def __getattr__(name: str) -> Any:
+    """Import an explorer from the file of its name when it is first asked for: widgets are slow to load."""
+    if name not in __all__:
+        raise AttributeError(f"explore: there must be an explorer of this name; got {name}. Use {', '.join(__all__)}.")
     try:
-        return getattr(import_module(f".{HOMES[name]}", __name__), name)
+        return getattr(import_module(f"._{name}", __name__), name)
     except ModuleNotFoundError as error:
         if error.name != "ipywidgets":
             raise
         return without_widgets
 
 
-def without_widgets(*args, **choices) -> str:
+def without_widgets(*args: Any, **choices: Any) -> str:
     """Stands in for every explorer where there are no widgets: all else in a lab works without them."""
     return "An explorer stands here, which needs ipywidgets: pip install ipywidgets. The lab goes on without it."
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -1,7 +1,7 @@
 """What all explorers share: controls over pictures that are redrawn in place, and a picture for where widgets fail."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from textwrap import fill
@@ -64,7 +64,7 @@ class Explorer(VBox):
         False, or what the student predicts: nothing is shown as long as that is empty or `...`.
     """
 
-    def __init__(self, controls: Mapping[str, Any], show: Callable[..., None], predict: Any = False):
+    def __init__(self, controls: Mapping[str, Any], show: Callable[..., None], predict: Any = False) -> None:
         self.controls, self.show = controls, show
         self.covered = predict is not False and is_empty(predict)
         self.prediction = None if predict is False or self.covered else predict
@@ -75,7 +75,7 @@ class Explorer(VBox):
             control.observe(self.redraw, "value")
         self.redraw()
 
-    def redraw(self, change=None):
+    def redraw(self, change: object = None) -> None:
         self.shown = Shown(lines=[COVER] if self.covered else [])
         if self.prediction is not None:
             self.shown.lines.append(f"You predicted: {self.prediction}")
@@ -90,7 +90,7 @@ class Explorer(VBox):
         said = [*self.shown.lines, *self.shown.loud, *tables.replace(" Query ", "\n  Query ").split("\n")]
         return "\n".join(fill(line, 100, subsequent_indent="    ") for line in said if line)
 
-    def _repr_mimebundle_(self, **kwargs):
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Return the widget, and for where it cannot show, the picture as it is now and the words."""
         twin = svg(side_by_side(self.shown.pictures, [*self.shown.lines, *self.shown.loud]))
         return super()._repr_mimebundle_(**kwargs) | {"image/svg+xml": twin, "text/plain": self.words}
@@ -120,26 +120,26 @@ def shrinking(picture: Picture) -> str:
 # ---- controls that the keyboard can work in JupyterLab, which takes the arrow keys from lists and radio buttons ------
 
 
-def slider(name: str, value, least, most, step=1):
+def slider(name: str, value: float, least: float, most: float, step: float = 1) -> IntSlider | FloatSlider:
     kind = IntSlider if isinstance(step, int) else FloatSlider
     return kind(value, min=least, max=most, step=step, **_looks(name, "300px"))
 
 
-def stops(name: str, value, options):
+def stops(name: str, value: Any, options: Sequence) -> SelectionSlider:
     """Return a slider that stops at these options alone."""
     return SelectionSlider(value=value, options=options, **_looks(name, "300px"))
 
 
-def choice(name: str, value, options):
+def choice(name: str, value: Any, options: Sequence) -> ToggleButtons:
     """Return a row of buttons, of which one is chosen."""
     return ToggleButtons(value=value, options=options, **_looks(name, button_width="auto"))
 
 
-def tick(name: str, value=False):
+def tick(name: str, value: bool = False) -> Checkbox:
     return Checkbox(value, indent=False, **_looks(name))
 
 
-def _looks(name: str, width="max-content", **style) -> dict:
+def _looks(name: str, width: str = "max-content", **style: str) -> dict[str, Any]:
     layout = Layout(width=width, margin="2px 16px 2px 2px")
     return {"description": name, "tooltip": name, "style": {"description_width": "initial", **style}, "layout": layout}
 

@@ -4,22 +4,35 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..draw import PAGE_INK, Group, Picture, Rect, Text, number
+from ..draw import PAGE_INK, Group, Mark, Picture, Rect, Text, number
 
 BLUE, ORANGE = "#4a7ebb", "#c2641a"  # each can be seen on white and on black
 
 
-def numbers(values) -> str:
+def numbers(values: ArrayLike) -> str:
     return ", ".join(map(number, np.ravel(values)))
 
 
-def titled(title: str, width: int, height: int, marks: Sequence, words: str) -> Picture:
+def titled(title: str, width: int, height: int, marks: Sequence[Mark], words: str) -> Picture:
     """Return a picture with a title, and with a sentence for whoever does not see it."""
     return Picture(width, height, [Text(8, 22, title, size=14, bold=True), *marks], title, [words])
 
 
-def cells(x, y, table, *, rows=(), columns=(), wide=56, high=26, tints=None, bars=False, frame=PAGE_INK) -> list:
+def cells(
+    x: float,
+    y: float,
+    table: ArrayLike,
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    wide: int = 56,
+    high: int = 26,
+    tints: Sequence[str] | None = None,
+    bars: bool = False,
+    frame: str | None = PAGE_INK,
+) -> list[Mark]:
     """Return a table of numbers with its names; with bars, each cell is filled as far as its number goes from 0 to 1.
 
     Parameters
@@ -30,7 +43,7 @@ def cells(x, y, table, *, rows=(), columns=(), wide=56, high=26, tints=None, bar
     tints : sequence of str, optional
         A colour for each column.
     """
-    marks = [Text(x - 6, y + (r + 0.65) * high, name, "end") for r, name in enumerate(rows)]
+    marks: list[Mark] = [Text(x - 6, y + (r + 0.65) * high, name, "end") for r, name in enumerate(rows)]
     marks += [Text(x + (c + 0.5) * wide, y - 6, name, "middle") for c, name in enumerate(columns)]
     for (r, c), value in np.ndenumerate(np.asarray(table, dtype=float)):
         left, top = x + c * wide, y + r * high
@@ -46,7 +59,7 @@ def side_by_side(pictures: Sequence[Picture], lines: Sequence[str] = ()) -> Pict
     """Return one picture of several, with lines of text below."""
     starts = np.cumsum([0, *(picture.width for picture in pictures)]).tolist()
     width, bottom = max(starts[-1], 480 if lines else 0), max((picture.height for picture in pictures), default=0)
-    marks = [Group(x, picture.marks) for x, picture in zip(starts, pictures, strict=False)]
+    marks: list[Mark] = [Group(x, picture.marks) for x, picture in zip(starts, pictures, strict=False)]
     folded = [part for line in lines for part in wrap(line, width // 7)]
     marks += [Text(8, bottom + 18 * n, part) for n, part in enumerate(folded, 1)]
     words = [*lines, *(said for picture in pictures for said in picture.words)]

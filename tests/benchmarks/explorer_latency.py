@@ -28,7 +28,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from ipywidgets import interact
 from labkit import attention as core
-from labkit.explore.mask import K, Q
+from labkit.explore._masking import K, Q
 
 @interact(T=(4, 8))
 def masked(T=4):

@@ -10,7 +10,7 @@ from browser.jupyterlab import NotebookPage
 
 from labkit import attention as core
 from labkit.exercises.bugs import TWO_SEQUENCES
-from labkit.explore import blocks, mask, order, plane, rows, scale, sums
+from labkit.explore import _heads, _masking, _mixing, _permuting, _running, _scaling, _softmax
 
 EXPLORERS = "softmax scaling mixing masking heads permuting cost bug running".split()
 
@@ -154,7 +154,7 @@ def within_seconds(true, seconds=5.0):
 
 
 def right_softmax(state):
-    moved = np.array([[state[f"score {n}"] for n in (1, 2, 3, 4)], *rows.OTHER_ROWS], dtype=float)
+    moved = np.array([[state[f"score {n}"] for n in (1, 2, 3, 4)], *_softmax.OTHER_ROWS], dtype=float)
     moved[0] += state["add to row 1"]
     moved /= state["temperature"]
     weights = core.softmax(moved.ravel()).reshape(3, 4)
@@ -165,7 +165,7 @@ def right_softmax(state):
 
 def right_scaling(state):
     d_k = int(state["d_k"])
-    raw = scale.raw_scores(int(state["draw"]))[scale.WIDTHS.index(d_k)]
+    raw = _scaling.raw_scores(int(state["draw"]))[_scaling.WIDTHS.index(d_k)]
     said, tables = [], {}
     for name, divisor in (("no scale", 1), ("÷ d_k", d_k), ("÷ √d_k", np.sqrt(d_k))):
         weights = core.softmax(raw / divisor)
@@ -177,7 +177,7 @@ def right_scaling(state):
 def right_mixing(state):
     n, angle = int(state["keys"]), np.deg2rad(state["angle of q"])
     q = state["length of q"] * np.array([[np.cos(angle), np.sin(angle)]])
-    K, V = plane.on_circle(plane.ANGLES[n]), np.array(plane.VALUES[n], dtype=float)
+    K, V = _mixing.on_circle(_mixing.ANGLES[n]), np.array(_mixing.VALUES[n], dtype=float)
     x, y = core.attention(q, K, K if state["mix keys instead"] else V)[0]
     return {"Weights": core.attention_weights(q, K)}, [f"({x:z.2f}, {y:z.2f})".replace("-", "−")]
 
@@ -195,15 +195,15 @@ def right_masking(state):
     T = int(state["T"])
     allowed = allowed_by(state["mask"], T)
     fill = {0.0: 0.0, -1.0: -1.0, "-10⁹": -1e9, "-∞": -np.inf}[state["fill"]]
-    masked = np.where(allowed, core.attention_scores(mask.Q[:T], mask.K[:T]), fill)
+    masked = np.where(allowed, core.attention_scores(_masking.Q[:T], _masking.K[:T]), fill)
     weights = core.softmax(masked)
     leak = weights[~allowed].sum()
     said = [f"Weight on hidden keys: {leak:.2f}"] if leak > 0 else ["No weight on hidden keys"]
-    return {"Raw scores": mask.Q[:T] @ mask.K[:T].T, "Weights": weights}, said
+    return {"Raw scores": _masking.Q[:T] @ _masking.K[:T].T, "Weights": weights}, said
 
 
 def right_heads(state):
-    matrices, n_heads, token = blocks.numbers_of_ours(), int(state["heads"]), int(state["token"])
+    matrices, n_heads, token = _heads.numbers_of_ours(), int(state["heads"]), int(state["token"])
     allowed = core.causal_mask(len(matrices[0])) if state["causal"] else None
     output, weights = core.multi_head_attention(*matrices, n_heads, allowed, return_weights=True)
     heads = {f"Head {r}": table for r, table in enumerate(weights, 1)}
@@ -213,7 +213,7 @@ def right_heads(state):
 def right_permuting(state):
     places = ["ABCD".index(token) for token in state["order"].split()]
     allowed = core.causal_mask(4) if state["causal"] else None
-    outputs = core.attention(order.Q[places], order.K[places], order.V[places], allowed)
+    outputs = core.attention(_permuting.Q[places], _permuting.K[places], _permuting.V[places], allowed)
     return {f"Outputs, {state['order']}": outputs}, []
 
 
@@ -229,10 +229,10 @@ def right_bug(state):
 
 def right_running(state):
     block = int(state["block"])
-    end = min(block * int(state["blocks read"]), len(sums.SCORES))
+    end = min(block * int(state["blocks read"]), len(_running.SCORES))
     known = [min(n // block * block + block, end) if state["forget to rescale"] else end for n in range(end)]
-    powers = np.exp(sums.SCORES[:end] - [sums.SCORES[:n].max() for n in known])
-    kept = [sums.SCORES[:end].max(), powers.sum(), powers @ sums.VALUES[:end]]
+    powers = np.exp(_running.SCORES[:end] - [_running.SCORES[:n].max() for n in known])
+    kept = [_running.SCORES[:end].max(), powers.sum(), powers @ _running.VALUES[:end]]
     return {"What is kept": kept}, [f"{end} of 8 keys read. o / s = {kept[2] / kept[1]:.2f}."]
 
 
@@ -327,7 +327,9 @@ def test_a_mask_is_painted_by_keyboard_and_an_empty_row_is_an_error_in_words(exp
         shown.press(label, key)
     allowed = allowed_by("causal", 4).copy()
     allowed[0, 2] = True
-    assert within_seconds(lambda: shown.shows("Weights", core.attention_weights(mask.Q[:4], mask.K[:4], allowed)))
+    assert within_seconds(
+        lambda: shown.shows("Weights", core.attention_weights(_masking.Q[:4], _masking.K[:4], allowed))
+    )
     for label in ("1 sees 3", "1 sees 1"):
         shown.press(label, "Space")
     assert within_seconds(lambda: "Query 1 may see no key" in shown.text()), shown.text()
@@ -337,7 +339,7 @@ def test_a_mask_is_painted_by_keyboard_and_an_empty_row_is_an_error_in_words(exp
 def test_a_students_bug_shows_under_the_mask(name, explorer):
     functions = {"np": np}
     exec(BUGS[name], functions)
-    allowed, Q, K = allowed_by("causal", 4), mask.Q[:4], mask.K[:4]
+    allowed, Q, K = allowed_by("causal", 4), _masking.Q[:4], _masking.K[:4]
     given = {2: (core.attention_scores(Q, K), allowed), 3: (Q, K, allowed), 4: (Q, K, np.eye(4), allowed)}
     weights = functions[name](*given[functions[name].__code__.co_argcount])
     shown = explorer(f"masking({name})")
@@ -358,7 +360,7 @@ def test_a_students_exception_is_shown_and_nothing_dies(explorer, notebook):
     assert within_seconds(lambda: "ValueError: five is too many" in shown.text()), shown.text()
     assert 'raise ValueError("five is too many")' in shown.text()
     shown.press("T", "ArrowRight")
-    right = core.attention_weights(mask.Q[:6], mask.K[:6], core.causal_mask(6))
+    right = core.attention_weights(_masking.Q[:6], _masking.K[:6], core.causal_mask(6))
     assert within_seconds(lambda: shown.shows("Weights", right)), shown.text()
     assert notebook.errors() == []
 

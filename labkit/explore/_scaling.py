@@ -1,11 +1,12 @@
 """Why √d_k: the spread of scores and the top weight, with no scale, ÷ d_k and ÷ √d_k."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from .. import attention as core
-from ..draw import Picture, Text, number
+from ..draw import Mark, Picture, Text, number
 from .explorer import Explorer, Shown, slider, stops
 from .picture import cells, numbers, titled
 
@@ -14,7 +15,7 @@ WIDTHS = [2**n for n in range(11)]
 SCALES = {"no scale": 0, "÷ d_k": 1, "÷ √d_k": 0.5}
 
 
-def scaling(*, predict=False):
+def scaling(*, predict: Any = False) -> Explorer:
     """Divide scores by nothing, by d_k and by √d_k: how far they spread, and how much the top key gets.
 
     Controls: "d_k" (1 to 1024, doubling), "draw" (1 to 20: other random numbers).
@@ -22,7 +23,7 @@ def scaling(*, predict=False):
     return Explorer({"d_k": stops("d_k", 64, WIDTHS), "draw": slider("draw", 1, 1, 20)}, show, predict)
 
 
-def show(shown: Shown, d_k, draw):
+def show(shown: Shown, d_k: int, draw: int) -> None:
     raw = raw_scores(draw)[WIDTHS.index(d_k)]
     found = {name: measure(raw / d_k**power) for name, power in SCALES.items()}
     shown.pictures += [picture(name, *measured) for name, measured in found.items()]
@@ -43,16 +44,16 @@ def raw_scores(draw: int) -> np.ndarray:
     return np.stack([np.sum(q[..., :d_k] * k[..., :d_k], axis=-1) for d_k in WIDTHS])
 
 
-def measure(scores):
+def measure(scores: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return the standard deviation of scores, the mean top weight, and the weights of a middling query."""
     weights = core.softmax(scores)
     top = weights.max(axis=-1)
     return scores.std(), top.mean(), weights[np.argsort(top)[len(top) // 2]]
 
 
-def picture(name, std, top, weights) -> Picture:
+def picture(name: str, std: float, top: float, weights: np.ndarray) -> Picture:
     said, typical = f"spread {number(std)}, top weight {number(top)}", "weights of a typical query:"
-    marks = [Text(8, 40, said), Text(8, 60, typical)]
+    marks: list[Mark] = [Text(8, 40, said), Text(8, 60, typical)]
     names = [f"key {n + 1}" for n in range(N_KEYS)]
     marks += cells(60, 68, weights[:, None], rows=names, wide=180, high=22, bars=True)
     return titled(name, 260, 254, marks, f"{name}: {said}; {typical} {numbers(weights)}.")

@@ -1,6 +1,8 @@
 """How the table of weights grows: entries and bytes for T tokens."""
 
-from ..draw import Picture, Rect, Text
+from typing import Any
+
+from ..draw import Mark, Picture, Rect, Text
 from .explorer import Explorer, Shown, slider
 from .picture import BLUE, ORANGE, titled
 
@@ -8,7 +10,7 @@ MARKED = (100, 200)
 SIDE = 280
 
 
-def cost(*, predict=False):
+def cost(*, predict: Any = False) -> Explorer:
     """Count the entries of the weights for T tokens, drawn to scale.
 
     Controls: "T" (10 to 2000).
@@ -16,7 +18,7 @@ def cost(*, predict=False):
     return Explorer({"T": slider("T", 100, 10, 2000, 10)}, show, predict)
 
 
-def show(shown: Shown, T):
+def show(shown: Shown, T: int) -> None:
     shown.pictures.append(picture(T))
     shown.lines.append(f"T = {T}: {entries(T)} entries for each head of each layer, {stored(T)} in float32.")
     marked = "; ".join(f"{n} tokens → {entries(n)} entries" for n in MARKED)
@@ -32,10 +34,10 @@ def stored(T: int) -> str:
     return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB" if size < 10**6 else f"{size / 10**6:.1f} MB"
 
 
-def picture(T) -> Picture:
+def picture(T: int) -> Picture:
     """Draw the tables themselves, to scale, in one corner."""
     scale = SIDE / max(T, *MARKED)
-    marks = [Rect(8, 30, scale * T, scale * T, BLUE, outline=BLUE, thick=3, opacity=0.35)]
+    marks: list[Mark] = [Rect(8, 30, scale * T, scale * T, BLUE, outline=BLUE, thick=3, opacity=0.35)]
     for n, (tokens, ink) in enumerate(zip((*MARKED, T), (ORANGE, ORANGE, BLUE), strict=True)):
         side = scale * tokens
         marks += [Rect(8, 30, side, side, "none", outline=ink, thick=2), Text(11 + side, 30 + side, str(tokens))]

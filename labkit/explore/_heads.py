@@ -1,11 +1,14 @@
 """Several heads: which columns of the projections each owns, its weights, and where its output goes."""
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import attention as core
-from ..draw import Panel, Picture, Text, number, picture
+from ..draw import Mark, Panel, Picture, Text, number, picture
 from .explorer import Explorer, Shown, arity, choice, slider, tick
 from .picture import cells, numbers, titled
 
@@ -14,7 +17,17 @@ MOST_TOKENS, MOST_COLUMNS = 8, 16
 NAMES = ("X", "W_Q", "W_K", "W_V", "W_O")
 
 
-def heads(X=None, W_Q=None, W_K=None, W_V=None, W_O=None, n_heads=2, *, fn=None, predict=False):
+def heads(
+    X: ArrayLike | None = None,
+    W_Q: ArrayLike | None = None,
+    W_K: ArrayLike | None = None,
+    W_V: ArrayLike | None = None,
+    W_O: ArrayLike | None = None,
+    n_heads: int = 2,
+    *,
+    fn: Callable | None = None,
+    predict: Any = False,
+) -> Explorer:
     """Follow a token through several heads: columns of the projections, weights, heads joined, W_O.
 
     Controls: "token"; "heads" (how many); "causal".
@@ -45,14 +58,14 @@ def heads(X=None, W_Q=None, W_K=None, W_V=None, W_O=None, n_heads=2, *, fn=None,
     return Explorer(controls, partial(show, fn=fn, matrices=matrices), predict)
 
 
-def numbers_of_ours():
+def numbers_of_ours() -> list[np.ndarray]:
     rng = np.random.default_rng(6)
     return [rng.integers(-2, 3, shape) / 2 for shape in ((4, 6), (6, 6), (6, 6), (6, 6), (6, 6))]
 
 
-def read(matrices):
+def read(given: Sequence[ArrayLike | None]) -> list[np.ndarray]:
     """Return the matrices as arrays of a size that can be shown."""
-    matrices = [np.asarray(matrix if matrix is not None else [], dtype=float) for matrix in matrices]
+    matrices = [np.asarray(matrix if matrix is not None else [], dtype=float) for matrix in given]
     if any(m.ndim != 2 or m.shape[1] > MOST_COLUMNS for m in matrices) or len(matrices[0]) > MOST_TOKENS:
         got = ", ".join(f"{name} {matrix.shape}" for name, matrix in zip(NAMES, matrices, strict=True))
         rule = f"X must have at most {MOST_TOKENS} rows, and X, W_Q, W_K, W_V, W_O at most {MOST_COLUMNS} columns"
@@ -60,31 +73,34 @@ def read(matrices):
     return matrices
 
 
-def show(shown: Shown, fn, matrices, token, n_heads, causal):
+def show(shown: Shown, fn: Callable | None, matrices: list[np.ndarray], token: int, n_heads: int, causal: bool) -> None:
     X, W_Q, W_K, W_V, W_O = matrices
-    token, masks = token - 1, {"mask": core.causal_mask(len(X))} if causal else {}
+    token, mask = token - 1, core.causal_mask(len(X)) if causal else None
     projected = {"X W_Q": X @ W_Q, "X W_K": X @ W_K, "X W_V": X @ W_V}
     splits = fn is not None and arity(fn) == 2
     parts = cut(shown, fn if splits else None, projected.values(), n_heads)
     if parts is None:
         shown.pictures.append(row_picture(token, n_heads, projected, []))
         return
-    heads, weights = core.attention(*parts, **masks, return_weights=True)
+    Q, K, V = parts
+    heads, weights = core.attention(Q, K, V, mask, return_weights=True)
     merged = core.merge_heads(heads)
     shares = zip(np.split(merged, n_heads, axis=1), np.split(W_O, n_heads), strict=True)
     ends = [*(block @ rows for block, rows in shares), merged @ W_O]
     if fn is not None and not splits:
-        args = {**dict(zip(NAMES, matrices, strict=True)), "n_heads": n_heads, **masks}
+        args = {**dict(zip(NAMES, matrices, strict=True)), "n_heads": n_heads} | ({"mask": mask} if causal else {})
         own = shown.ask(fn, args, ends[-1].shape)
         shown.loud += [] if own is None else compare(own, ends[-1])
         ends += [] if own is None else [own]
-    shown.pictures += weight_pictures(weights, token, masks.get("mask"))
+    shown.pictures += weight_pictures(weights, token, mask)
     shown.pictures.append(row_picture(token, n_heads, {**projected, "heads joined": merged}, ends))
     most = [f"head {r} to token {row.argmax() + 1} ({number(row.max())})" for r, row in enumerate(weights[:, token], 1)]
     shown.lines.append(f"Token {token + 1} gives most weight, in {'; in '.join(most)}.")
 
 
-def cut(shown: Shown, split, projected, n_heads):
+def cut(
+    shown: Shown, split: Callable | None, projected: Collection[np.ndarray], n_heads: int
+) -> list[np.ndarray] | None:
     """Return Q, K and V cut into heads, each (n_heads, T, w), or None where a student's split gives none."""
     right = [core.split_heads(Y, n_heads) for Y in projected]
     if split is None:
@@ -92,15 +108,16 @@ def cut(shown: Shown, split, projected, n_heads):
     asked = Shown()
     own = [asked.ask(split, {"Y": Y, "n_heads": n_heads}, part.shape) for Y, part in zip(projected, right, strict=True)]
     shown.loud += asked.loud[-1:]  # the same goes wrong in all three
-    if any(part is None for part in own):
+    parts = [part for part in own if part is not None]
+    if len(parts) < len(own):
         return None
-    for r, t, _ in np.argwhere(own[-1] != right[-1])[:1]:
-        held = f"Head {r + 1} of your split holds {numbers(own[-1][r, t])} for token {t + 1} of X W_V"
+    for r, t, _ in np.argwhere(parts[-1] != right[-1])[:1]:
+        held = f"Head {r + 1} of your split holds {numbers(parts[-1][r, t])} for token {t + 1} of X W_V"
         shown.loud.append(f"{held}: these are not its columns.")
-    return own
+    return parts
 
 
-def compare(own, right):
+def compare(own: np.ndarray, right: np.ndarray) -> list[str]:
     distance = np.abs(own - right)
     if (distance <= 1e-5).all():
         return []
@@ -111,16 +128,17 @@ def compare(own, right):
 # ---- pictures --------------------------------------------------------------------------------------------------------
 
 
-def weight_pictures(weights, token, mask) -> list[Picture]:
+def weight_pictures(weights: np.ndarray, token: int, mask: np.ndarray | None) -> list[Picture]:
     names = [f"→ {n + 1}" if n == token else str(n + 1) for n in range(weights.shape[1])]
     keys = range(1, weights.shape[2] + 1)
     return [picture([Panel(w, mask, f"Head {r}", queries=names, keys=keys)]) for r, w in enumerate(weights, 1)]
 
 
-def row_picture(token, n_heads, tables, ends) -> Picture:
+def row_picture(token: int, n_heads: int, tables: Mapping[str, np.ndarray], ends: Sequence[np.ndarray]) -> Picture:
     """Draw the token's row of each table, cut into heads, and below what W_O makes of each head's block."""
     left, y, wide = 150, 62, 50
-    marks, said = [], []
+    marks: list[Mark] = []
+    said = []
     for name, table in tables.items():
         width = table.shape[1] // n_heads
         for r, block in enumerate(np.split(table[token], n_heads)):
@@ -131,8 +149,8 @@ def row_picture(token, n_heads, tables, ends) -> Picture:
         y += 50
     names = [*(f"head {r + 1} · its rows of W_O" for r in range(n_heads)), "output: their sum", "your output"]
     for n, (name, end) in enumerate(zip(names, ends, strict=False)):
-        tints = [TINTS[n]] * end.shape[1] if n < n_heads else None
-        marks += cells(left, y - 10, end[token : token + 1], rows=[name], wide=wide, tints=tints)
+        tint = [TINTS[n]] * end.shape[1] if n < n_heads else None
+        marks += cells(left, y - 10, end[token : token + 1], rows=[name], wide=wide, tints=tint)
         said.append(f"{name}: {numbers(end[token])}")
         y += 30
     columns = max(table.shape[1] for table in [*tables.values(), *ends])

@@ -1,9 +1,11 @@
 """What a mask hides, with what fill, and who gets the weight: raw scores, masked scores, weights."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
-from ipywidgets import GridBox, Layout
+from ipywidgets import Checkbox, GridBox, Layout
 from traitlets import Tuple
 
 from .. import attention as core
@@ -11,9 +13,13 @@ from ..draw import Panel, number, picture
 from .explorer import Explorer, Shown, arity, choice, slider, tick
 
 # Eight tokens, d_k = 4. Some queries have only low scores before them: there a fill of 0 or −1 leaks much.
-Q = "0 0 2 2; 2 -1 2 0; -1 -1 1 1; -1 2 0 -2; -1 -2 -1 -1; -2 -2 -2 2; 2 0 2 0; 1 2 1 2"
-K = "-1 0 -2 1; -1 0 -2 2; -1 -2 0 -2; -2 -1 1 0; 1 -1 -2 -1; -2 -2 -1 -2; 0 0 1 -2; 2 -2 2 2"
-Q, K = (np.array([row.split() for row in rows.split(";")], dtype=float) for rows in (Q, K))
+Q, K = (
+    np.array([row.split() for row in rows.split(";")], dtype=float)
+    for rows in (
+        "0 0 2 2; 2 -1 2 0; -1 -1 1 1; -1 2 0 -2; -1 -2 -1 -1; -2 -2 -2 2; 2 0 2 0; 1 2 1 2",
+        "-1 0 -2 1; -1 0 -2 2; -1 -2 0 -2; -2 -1 1 0; 1 -1 -2 -1; -2 -2 -1 -2; 0 0 1 -2; 2 -2 2 2",
+    )
+)
 MASKS = {
     "causal": core.causal_mask,
     "padding": lambda T: np.tile(core.padding_mask(T - 2, T), (T, 1)),
@@ -28,11 +34,11 @@ class Grid(GridBox):
 
     value = Tuple()
 
-    def __init__(self):
-        self.ticks = {}
+    def __init__(self) -> None:
+        self.ticks: dict[tuple[int, int], Checkbox] = {}
         super().__init__(layout=Layout(display="none"))
 
-    def lay_out(self, T: int):
+    def lay_out(self, T: int) -> None:
         """Show the ticks of the first T tokens; new ones are causal."""
         places = [(q, k) for q in range(T) for k in range(T)]
         for q, k in places:
@@ -43,12 +49,12 @@ class Grid(GridBox):
         self.layout = Layout(display="grid", grid_template_columns=f"repeat({T}, max-content)")
         self.read()
 
-    def read(self, change=None):
+    def read(self, change: object = None) -> None:
         T = round(len(self.children) ** 0.5)
         self.value = tuple(tuple(self.ticks[q, k].value for k in range(T)) for q in range(T))
 
 
-def masking(fn=None, *, predict=False):
+def masking(fn: Callable | None = None, *, predict: Any = False) -> Explorer:
     """Hide keys: raw scores, masked scores and weights side by side, and the weight that hidden keys still get.
 
     Controls: "T" (4 to 8); "mask": causal, padding, first key only, paint; "fill": 0, −1, −10⁹, −∞ (without `fn`).
@@ -65,7 +71,7 @@ def masking(fn=None, *, predict=False):
         controls["fill"] = choice("fill", "−∞", list(FILLS))
     controls["painted"] = grid = Grid()
 
-    def paint(change):
+    def paint(change: object) -> None:
         if controls["mask"].value == "paint":
             grid.lay_out(controls["T"].value)
         else:
@@ -76,7 +82,9 @@ def masking(fn=None, *, predict=False):
     return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def show(shown: Shown, fn, T, mask, painted, fill="−∞"):
+def show(
+    shown: Shown, fn: Callable | None, T: int, mask: str, painted: tuple[tuple[bool, ...], ...], fill: str = "−∞"
+) -> None:
     allowed = np.array(painted) if mask == "paint" else MASKS[mask](T)
     scores = core.attention_scores(Q[:T], K[:T])
     masked = np.where(allowed, scores, FILLS[fill])
@@ -94,7 +102,7 @@ def show(shown: Shown, fn, T, mask, painted, fill="−∞"):
     shown.lines += [] if faults else ["No weight on hidden keys; every row adds to 1."]
 
 
-def our_weights(shown: Shown, masked):
+def our_weights(shown: Shown, masked: np.ndarray) -> np.ndarray | None:
     try:
         return core.softmax(masked)
     except ValueError as error:
@@ -102,7 +110,7 @@ def our_weights(shown: Shown, masked):
         return None
 
 
-def arguments(fn, scores, mask) -> dict:
+def arguments(fn: Callable, scores: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
     """Return what a student's function is to be given, by its name or by how much it takes."""
     T, count = len(scores), ARGUMENTS.get(getattr(fn, "__name__", ""), arity(fn))
     if count <= 2:
@@ -110,24 +118,24 @@ def arguments(fn, scores, mask) -> dict:
     return {"Q": Q[:T], "K": K[:T], **({"V": np.eye(T)} if count > 3 else {}), "mask": mask}
 
 
-def leaks(weights, allowed) -> list[str]:
+def leaks(weights: np.ndarray, allowed: np.ndarray) -> list[str]:
     """Say how much weight hidden keys get in all, and where it is most."""
     hidden = np.where(allowed, 0, np.nan_to_num(weights))
     q, k = np.unravel_index(np.abs(hidden).argmax(), hidden.shape)
     where = f"most of it from query {q + 1} to key {k + 1} ({number(hidden[q, k])})"
     leaking = np.abs(hidden).max() > 1e-8  # less is rounding
-    return [f"Weight on hidden keys: {number(hidden.sum())} in all, {where}."] if leaking else []
+    return [f"Weight on hidden keys: {number(float(hidden.sum()))} in all, {where}."] if leaking else []
 
 
-def not_one(weights) -> list[str]:
+def not_one(weights: np.ndarray) -> list[str]:
     sums = weights.sum(axis=1)
     off = [f"query {q} adds to {number(total)}" for q, total in enumerate(sums, 1) if not abs(total - 1) <= 0.005]
     return [f"Rows that do not add to 1: {'; '.join(off)}."] if off else []
 
 
-def astray(weights, masked) -> list[str]:
+def astray(weights: np.ndarray, masked: np.ndarray) -> list[str]:
     """Say where weights are not what softmax makes of the masked scores (the right number is not said)."""
     distance = np.abs(weights - core.softmax(masked))
-    q, k = np.unravel_index(distance.argmax(), distance.shape)
+    q, k = map(int, np.unravel_index(distance.argmax(), distance.shape))
     where = f"query {q + 1}, key {k + 1}: {number(weights[q, k])}"
     return [f"Not the softmax of the masked scores beside it, most at {where}."] if distance[q, k] > 1e-3 else []

@@ -1,6 +1,8 @@
 """Reordering tokens: outputs follow, unless a causal mask ties them to their places."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ K = np.array([[1.0, 1], [2, -1], [0, 2], [-1, 0]])
 V = np.array([[4.0, 0], [0, 4], [-4, 2], [2, -2]])
 
 
-def permuting(fn=None, *, predict=False):
+def permuting(fn: Callable | None = None, *, predict: Any = False) -> Explorer:
     """Reorder tokens: the outputs follow, and under a causal mask they no longer do.
 
     Controls: "order" (of the tokens A, B, C and D), "causal".
@@ -30,7 +32,7 @@ def permuting(fn=None, *, predict=False):
     return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def show(shown: Shown, fn, order, causal):
+def show(shown: Shown, fn: Callable | None, order: str, causal: bool) -> None:
     places = [TOKENS.index(token) for token in order.split()]
     outputs = [output_of(shown, fn, list(tokens), causal) for tokens in (range(4), places)]
     shown.loud = list(dict.fromkeys(shown.loud))  # the same may go wrong in both
@@ -50,19 +52,19 @@ def show(shown: Shown, fn, order, causal):
     shown.lines.append(said)
 
 
-def output_of(shown: Shown, fn, places, causal):
+def output_of(shown: Shown, fn: Callable | None, places: list[int], causal: bool) -> np.ndarray | None:
     """Return the output (4, 2) for tokens in this order, or None."""
     args = {"Q": Q[places], "K": K[places], "V": V[places]} | ({"mask": core.causal_mask(4)} if causal else {})
     return core.attention(*args.values()) if fn is None else shown.ask(fn, args, (4, 2))
 
 
-def weight_picture(places, causal) -> Picture:
+def weight_picture(places: list[int], causal: bool) -> Picture:
     names, mask = [TOKENS[n] for n in places], core.causal_mask(4) if causal else None
     weights = core.attention_weights(Q[places], K[places], mask)
     return picture([Panel(weights, mask, f"Weights, {' '.join(names)}", queries=names, keys=names)])
 
 
-def output_picture(order, output) -> Picture:
+def output_picture(order: str, output: np.ndarray) -> Picture:
     names = order.replace(" ", "")
     marks = cells(30, 70, output, rows=names, columns=("1", "2"), high=44)
     title = f"Outputs, {' '.join(names)}"

@@ -1,6 +1,8 @@
 """A running softmax: one query reads its keys block by block, and keeps a maximum and two sums."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ VALUES = np.array([9.0, 8, 4, 7, 3, 5, 1, 2])
 GREY = "#808080"
 
 
-def running(fn=None, *, predict=False):
+def running(fn: Callable | None = None, *, predict: Any = False) -> Explorer:
     """Read a query's keys block by block: what is kept of them, and the output at any time.
 
     Controls: "block" (1, 2, 3, 4, 8 keys), "blocks read"; without `fn` also "forget to rescale".
@@ -30,7 +32,7 @@ def running(fn=None, *, predict=False):
     return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def show(shown: Shown, fn, block, read, forgets=False):
+def show(shown: Shown, fn: Callable | None, block: int, read: int, forgets: bool = False) -> None:
     end = min(block * read, len(SCORES))
     begin = max(0, end - 1) // block * block
     before, after = (kept(block, stop, forgets) for stop in (begin, end))
@@ -39,10 +41,8 @@ def show(shown: Shown, fn, block, read, forgets=False):
     if not end:
         shown.lines.append("Nothing has been read: no sums, and a maximum below every score.")
         return
-    output = np.array([[after[2] / after[1]]])
-    if fn is not None:
-        args = {"Q": np.ones((1, 1)), "K": SCORES[:end, None], "V": VALUES[:end, None], "block": block}
-        output = shown.ask(fn, args, (1, 1))
+    args = {"Q": np.ones((1, 1)), "K": SCORES[:end, None], "V": VALUES[:end, None], "block": block}
+    output = np.array([[after[2] / after[1]]]) if fn is None else shown.ask(fn, args, (1, 1))
     if output is None:
         return
     right = core.softmax(SCORES[:end]) @ VALUES[:end]
@@ -54,7 +54,7 @@ def show(shown: Shown, fn, block, read, forgets=False):
         shown.loud.append(f"{said}: not the same.")
 
 
-def kept(block, end, forgets, begin=0) -> tuple[float, float, float]:
+def kept(block: int, end: int, forgets: bool, begin: int = 0) -> tuple[float, float, float]:
     """Return maximum, sum and mixed sum after the keys from begin to end, or with sums carried over as they stand."""
     m, s, o = -np.inf, 0.0, 0.0
     for first in range(begin, end, block):
@@ -65,7 +65,7 @@ def kept(block, end, forgets, begin=0) -> tuple[float, float, float]:
     return m, s, o
 
 
-def row_picture(begin, end) -> Picture:
+def row_picture(begin: int, end: int) -> Picture:
     """Draw scores and values: what has been read in blue, the block that is being read in orange."""
     names = [f"key {n}" for n in range(1, len(SCORES) + 1)]
     tints = [ORANGE if begin <= n < end else BLUE if n < begin else GREY for n in range(len(SCORES))]
@@ -75,7 +75,7 @@ def row_picture(begin, end) -> Picture:
     return titled("One query's row", 520, 115, marks, words)
 
 
-def sums_picture(rows) -> Picture:
+def sums_picture(rows: Mapping[str, tuple[float, float, float]]) -> Picture:
     columns = ("maximum m", "sum s", "mixed sum o")
     marks = cells(100, 54, list(rows.values()), rows=list(rows), columns=columns, wide=90)
     said = "; ".join(f"{name}: {numbers(row)}" for name, row in rows.items())

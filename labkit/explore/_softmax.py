@@ -1,6 +1,8 @@
 """Scores on sliders, and the weights that softmax makes of them."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ AXES = {
 }
 
 
-def softmax(fn=None, *, predict=False):
+def softmax(fn: Callable | None = None, *, predict: Any = False) -> Explorer:
     """Turn scores into weights: what differences, ties, temperature and the choice of axis do.
 
     Controls: "score 1" to "score 4" (of row 1), "add to row 1", "temperature"; without `fn` also "axis": rows,
@@ -36,7 +38,17 @@ def softmax(fn=None, *, predict=False):
     return Explorer(controls, partial(show, fn=fn), predict)
 
 
-def show(shown: Shown, fn, s1, s2, s3, s4, shift, temperature, axis=""):
+def show(
+    shown: Shown,
+    fn: Callable | None,
+    s1: float,
+    s2: float,
+    s3: float,
+    s4: float,
+    shift: int,
+    temperature: float,
+    axis: str = "",
+) -> None:
     unmoved = np.array([(s1, s2, s3, s4), *OTHER_ROWS], dtype=float) / temperature
     scores = unmoved + np.array([[shift], [0], [0]]) / temperature
     shown.pictures.append(picture("Scores ÷ temperature", scores))
@@ -50,7 +62,7 @@ def show(shown: Shown, fn, s1, s2, s3, s4, shift, temperature, axis=""):
         shown.lines.append(effect(shift, weights, weights_of(Shown(), fn, unmoved, axis)))
 
 
-def weights_of(shown: Shown, fn, scores, axis):
+def weights_of(shown: Shown, fn: Callable | None, scores: np.ndarray, axis: str) -> np.ndarray | None:
     """Return the weights (3, 4), or None."""
     if fn is not None:
         return shown.ask(fn, {"scores": scores}, scores.shape)
@@ -59,24 +71,24 @@ def weights_of(shown: Shown, fn, scores, axis):
     return core.softmax(scores, axis=0 if axis == "columns" else -1)
 
 
-def sums(weights) -> str:
+def sums(weights: np.ndarray) -> str:
     rows, columns, total = numbers(weights.sum(axis=1)), numbers(weights.sum(axis=0)), number(weights.sum())
     return f"Rows add to {rows}; columns to {columns}; all to {total}."
 
 
-def ties(scores, weights) -> list[str]:
+def ties(scores: np.ndarray, weights: np.ndarray) -> list[str]:
     """Say what became of the first two equal scores of row 1."""
     pairs = [[i, j] for i in range(4) for j in range(i + 1, 4) if scores[i] == scores[j]]
     return [f"Scores {i + 1} and {j + 1} of row 1 tie: weights {numbers(weights[[i, j]])}." for i, j in pairs[:1]]
 
 
-def effect(shift, weights, before) -> str:
+def effect(shift: int, weights: np.ndarray, before: np.ndarray | None) -> str:
     same = before is not None and np.allclose(weights, before)
     does = "changes nothing: only differences count" if same else "changes the weights"
     return f"Adding {shift} to all of row 1 {does}.".replace("-", "−")
 
 
-def picture(title, table, sums=False) -> Picture:
+def picture(title: str, table: np.ndarray, sums: bool = False) -> Picture:
     x, y = 58, 54
     marks = cells(x, y, table, rows=("query 1", "2", "3"), columns=("key 1", "2", "3", "4"), bars=sums)
     if sums:

@@ -1,13 +1,14 @@
 """A broken function, of which nothing is shown but the picture of its weights."""
 
 from functools import partial
+from typing import Any
 
 from ..draw import Panel, picture
 from ..exercises.bugs import BUGS
 from .explorer import Explorer, Shown, tick
 
 
-def bug(n=1, *, predict=False):
+def bug(n: int = 1, *, predict: Any = False) -> Explorer:
     """Show the weights that a broken function gives, and nothing of its code: what went wrong in it?
 
     Controls: "show what is right", for the pictures without a mask.
@@ -24,7 +25,7 @@ def bug(n=1, *, predict=False):
     return Explorer(controls, partial(show, n=n), predict)
 
 
-def show(shown: Shown, n, beside=False):
+def show(shown: Shown, n: int, beside: bool = False) -> None:
     one, choice = BUGS[n]
     shown.pictures.append(picture([Panel(one.weights(choice.mistake), one.mask, f"Function {n}")]))
     if beside:
