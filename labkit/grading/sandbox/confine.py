@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ ALLOWED = {name.lower() for name in THERE} | {"pillow"}  # whose libraries don't
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(name: str, *args) -> int:
+def call(name: str, *args: Any) -> int:
     """Call a function of the C library; raise OSError if it fails."""
     result = getattr(libc, name)(*args)
     if result < 0:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ class Server:
     def __enter__(self) -> "Server":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -161,7 +161,10 @@ class Guest:
     def __init__(self, server: Server, lane: socket.socket, data: socket.socket, seconds: Seconds, until: float):
         self.server, self.lane, self.data, self.seconds, self.until = server, lane, data, seconds, until
         self.cells: list[str] = []
-        self.cell, self.stopped, self.status = -1, set(), None
+        self.cell = -1  # that it is at
+        self.stopped: set[int] = set()
+        self.status: int | None = None
+        self.is_left = False
 
     def run(self, cells: Sequence[str], wanted: Sequence[str], skip: Iterable[int], numbers: Numbers) -> Ran:
         """Run the cells in their order.
@@ -182,7 +185,8 @@ class Guest:
             ``self.cell`` is then the cell that it was at.
         """
         layers = texts(self.hear(START_SECONDS).get("layers"))  # this is said before any code of a student's runs
-        self.cells, asked = list(fitting(cells)), []
+        self.cells = list(fitting(cells))
+        asked: list[tuple[str, int]] = []
         left = sorted(set(range(len(self.cells))).difference(skip))
         self.tell({"cells": self.cells, "wanted": list(wanted), "skip": sorted(skip), "seconds": self.seconds.cell})
         due = time.monotonic() + self.seconds.cell + SLACK
@@ -253,8 +257,9 @@ class Guest:
     def leave(self) -> None:
         """End the guest, and wait until all that it has started is gone."""
         self.data.close()
-        if self.lane is None:
+        if self.is_left:
             return
+        self.is_left = True
         if self.status is None:
             with contextlib.suppress(OSError):
                 self.lane.send(END)
@@ -263,12 +268,11 @@ class Guest:
             self.lane.close()
         else:
             self.server.idle.append(self.lane)
-        self.lane = None
 
     def __enter__(self) -> "Guest":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()
 
 
@@ -320,18 +324,18 @@ def answer(message: Mapping[str, Any], args: Mapping[str, Any], cells: Sequence[
     if it stands in the notebook.
     """
     line, shapes = words_in(message, "line"), words_in(message, "shapes")
-    said = {
-        "line": line if any(line in cell for cell in cells) else "",
-        "shapes": shapes if SHAPES.fullmatch(shapes) else "",
-        "printed": words_in(message, "printed", LONGEST_TEXT),
-        "unattempted": message.get("unattempted") is True,
-        "timed_out": message.get("timed_out") is True,
-    }
+    said = Answer(
+        line=line if any(line in cell for cell in cells) else "",
+        shapes=shapes if SHAPES.fullmatch(shapes) else "",
+        printed=words_in(message, "printed", LONGEST_TEXT),
+        unattempted=message.get("unattempted") is True,
+        timed_out=message.get("timed_out") is True,
+    )
     if kind := words_in(message, "error_type"):
         words = NUMBERS_IN_WORDS.sub("…", words_in(message, "error"))
-        return Answer(error=words, error_type=re.sub(r"\W", "?", kind)[:LONGEST_KIND], **said)
+        return replace(said, error=words, error_type=re.sub(r"\W", "?", kind)[:LONGEST_KIND])
     altered = texts(message.get("altered"))
-    return Answer(value=message.get("value"), altered=tuple(name for name in args if name in altered), **said)
+    return replace(said, value=message.get("value"), altered=tuple(name for name in args if name in altered))
 
 
 def words_in(said: Mapping[str, Any], name: str, most: int = LONGEST_WORDS) -> str:

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import calls, confine, guest
 
@@ -169,7 +170,7 @@ def look_after(lane: socket.socket, descriptors: list[int], house: House, room: 
 
 def until_over(lane: socket.socket, child: int) -> int:
     """Wait for the guest's end, or the host's word, or the host's end; the guest's exit status."""
-    watched = []
+    watched: list[Any] = []
     with contextlib.suppress(AttributeError, OSError):  # a new Python on an old system, or no Linux at all
         watched = [os.pidfd_open(child)]
     over = status = 0

@@ -5,7 +5,7 @@ exercise, and nothing else.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -28,30 +28,30 @@ class Idle:
     mistakes = remarks = ()
     message = ""
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> "Idle":
         if name.startswith("__"):
             raise AttributeError(name)
         return Idle()
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> "Idle":
         return Idle()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator:
         return iter(())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 0
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> "Idle":
         return Idle()
 
-    def __enter__(self):
+    def __enter__(self) -> "Idle":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         return None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return ""
 
 
@@ -60,7 +60,7 @@ class IdleModule(ModuleType):
 
     version_info = (99, 0)  # matplotlib compares IPython's
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Idle:
         if name.startswith("__"):
             raise AttributeError(name)
         return Idle()
@@ -77,7 +77,7 @@ class IdleLoader(Loader):
 class Guard(MetaPathFinder):
     """Says of each module that is imported whether it is there."""
 
-    def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         top = name.partition(".")[0]
         if top in IDLE or name.startswith("labkit.explore"):
             return ModuleSpec(name, IdleLoader(), is_package=True)
@@ -98,7 +98,7 @@ class Student:
     def __init__(self, name: str, attempt: int, numbers: Mapping[str, Any]):
         self.name, self.attempt, self.numbers = name, attempt, dict(numbers)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "numbers" or name not in self.numbers:
             raise AttributeError(f"the numbers are {', '.join(self.__dict__.get('numbers', ()))}; there is no {name!r}")
         value = self.numbers[name]
@@ -137,7 +137,7 @@ class Labkit(ModuleType):
             self.aliases[exercise] = answer
         return Idle()
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"labkit has no {name!r} while grading. {advice('labkit')}")
 
 

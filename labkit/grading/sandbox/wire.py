@@ -130,7 +130,7 @@ class Counted:
 class Packer(Counted):
     """Makes JSON of a value; the bytes of its arrays are kept in ``arrays``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.arrays: list[bytes] = []
 
     def pack(self, value: Any, deep: int = 0) -> Any:
