@@ -157,7 +157,7 @@ def projection(name: str, X: Any, weight_name: str, W: Any) -> tuple[np.ndarray,
 
 def no_empty_rows(empty: np.ndarray | bool, empty_rows: str, kind: str = "query") -> None:
     """Refuse rows without weights, where `empty` is True, by the name of the first; a plain False is quick."""
-    if empty_rows not in ("error", "zeros"):
+    if not isinstance(empty_rows, str) or empty_rows not in ("error", "zeros"):
         raise ValueError(_words("softmax", 'empty_rows must be "error" or "zeros"', repr(empty_rows), "Choose one."))
     if empty_rows == "error" and empty is not False and np.any(empty):
         places = np.argwhere(np.atleast_1d(empty)) + 1
@@ -183,6 +183,9 @@ def _array(where: str, name: str, value: Any) -> np.ndarray:
     except ValueError:
         rule = f"{name} must have rows of one length"
         raise ValueError(_words(where, rule, "a ragged list", "Fill up the short ones.")) from None
+    except RuntimeError as error:  # as of a tensor that keeps track of gradients
+        got = f"a {type(value).__name__} that says: {str(error).splitlines()[0].rstrip('.')}"
+        raise TypeError(_words(where, f"{name} must be an array", got, "Make an array of it first.")) from None
 
 
 def _kind(array: np.ndarray) -> str:

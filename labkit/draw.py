@@ -60,14 +60,14 @@ class Panel:
 
     def __init__(
         self,
-        values: ArrayLike,
+        values: Any,
         mask: ArrayLike | None = None,
         title: str = "",
         scores: bool = False,
         queries: Names | None = None,
         keys: Names | None = None,
     ) -> None:
-        self.title, self.scores = title, scores
+        self.title, self.scores = str(title), scores
         self.values, self.open = _read_table(values, "scores" if scores else "weights")  # nan where open
         self.hidden = _read_mask(mask, self.values.shape) | (np.isneginf(self.values) & scores)
         self.named = queries is not None or keys is not None
@@ -159,7 +159,10 @@ def describe(
 def _read_table(values: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers, nan where a cell is open, and where that is, both (n_q, n_k)."""
     rule = f"heatmap: {what} must be a table (n_q, n_k)"
-    cells = np.asarray(values, dtype=object)
+    try:
+        cells = np.asarray(values, dtype=object)
+    except RuntimeError as error:  # as of a tensor that keeps track of gradients
+        raise TypeError(f"{rule}; got a {type(values).__name__} that says: {error}") from None
     if cells.ndim != 2 or not cells.size:
         got = f"shape {cells.shape}" if cells.ndim else repr(values)[:40]
         raise ValueError(f"{rule}; got {got}. Give rows of one length; of several heads pick one: {what}[0].")
@@ -167,18 +170,34 @@ def _read_table(values: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
     for cell in cells[~is_open]:
         if not hasattr(cell, "__float__"):
             raise TypeError(f"{rule} of real numbers; got a cell that holds {cell!r:.40}.")
-    return np.where(is_open, np.nan, cells).astype(float), is_open
+    try:
+        return np.where(is_open, np.nan, cells).astype(float), is_open
+    except OverflowError:
+        raise ValueError(
+            f"{rule} of numbers that a float can hold; got a larger one. Look at how it came about."
+        ) from None
 
 
 def _read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return what is hidden, (n_q, n_k)."""
-    hidden = np.isneginf(mask_scores(np.zeros(shape), [True] if mask is None else mask))
+    try:
+        hidden = np.isneginf(mask_scores(np.zeros(shape), [True] if mask is None else mask))
+    except (TypeError, ValueError) as error:
+        got = str(error).partition("; got ")[2].split(". ")[0]
+        fits = "fit" in str(error)
+        raise type(error)(_mask_rule(shape, got if not fits else f"shape {np.shape(mask)}")) from None
     if hidden.shape != shape:
-        raise ValueError(f"heatmap: mask must be a table like the one it hides, {shape}; got shape {np.shape(mask)}.")
+        raise ValueError(_mask_rule(shape, f"shape {np.shape(mask)}"))
     return hidden
 
 
+def _mask_rule(shape: tuple[int, ...], got: str) -> str:
+    return f"heatmap: mask must be a table like the one it hides, {shape}, of True (may attend) and False; got {got}."
+
+
 def _read_names(names: Names | None, count: int, what: str) -> list[str]:
+    if names is not None and not isinstance(names, Iterable):
+        raise TypeError(f"heatmap: {what} must be a list of {count} names; got {names!r:.40}. Write a name for each.")
     read = [str(name) for name in (range(1, count + 1) if names is None else names)]
     if len(read) != count:
         raise ValueError(f"heatmap: {what} must be as many names as the table has {what}, {count}; got {len(read)}.")

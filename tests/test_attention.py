@@ -828,3 +828,17 @@ def test_the_core_loads_nothing_that_numpy_does_not():
 def test_the_smallest_sizes_hold_no_surprise(n_q, n_k, d_k, d_v):
     Q, K, V = table(n_q, n_k, d_k, d_v)
     assert_allclose(attention(Q, K, V), oracle.attention(Q.tolist(), K.tolist(), V.tolist()), rtol=1e-12)
+
+
+def test_what_cannot_be_made_an_array_is_told_by_name():
+    class Tracked:
+        def __array__(self, *args, **kwargs):
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Detach it.")
+
+    with pytest.raises(TypeError, match=r"^attention: V must be an array; got a Tracked that says: Can't call numpy"):
+        attention(np.eye(2), np.eye(2), Tracked())
+
+
+def test_an_array_for_empty_rows_is_refused_in_words():
+    with pytest.raises(ValueError, match=r'empty_rows must be "error" or "zeros"; got array'):
+        softmax([1.0], empty_rows=np.array([1, 2]))

@@ -397,7 +397,8 @@ REFUSED = [
     (([[1, 2j]],), f"{RULE} of real numbers; got a cell that holds 2j."),
     (
         ([[1, 0]], np.ones((1, 1, 2))),
-        "heatmap: mask must be a table like the one it hides, (1, 2); got shape (1, 1, 2).",
+        "heatmap: mask must be a table like the one it hides, (1, 2), of True (may attend) and False; "
+        "got shape (1, 1, 2).",
     ),
 ]
 
@@ -415,7 +416,27 @@ def test_names_must_be_as_many_as_there_are_rows():
         heatmap_svg(WEIGHTS, queries=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("mask", [causal_mask(3), [[0, -np.inf], [0, 0]]])
-def test_a_mask_of_another_size_and_an_additive_one_are_refused_as_everywhere(mask):
-    with pytest.raises(ValueError, match=r"^mask_scores: mask must"):
+@pytest.mark.parametrize(
+    ("mask", "got"),
+    [
+        (causal_mask(3), r"shape \(3, 3\)"),
+        (np.ones((2, 2, 2)), r"shape \(2, 2, 2\)"),
+        ([[0, -np.inf], [0, 0]], "-inf"),
+        ([[1], [1, 0]], "a ragged list"),
+        ("no", "text"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused_in_the_heatmaps_own_words(mask, got):
+    with pytest.raises((TypeError, ValueError), match=rf"^heatmap: mask must be a table .* \(2, 2\), .*; got {got}\.$"):
         describe(WEIGHTS, mask)
+
+
+def test_names_that_are_none_and_numbers_too_large_for_a_float_are_refused():
+    with pytest.raises(TypeError, match=r"^heatmap: queries must be a list of 2 names; got 3\."):
+        heatmap_svg(WEIGHTS, queries=3)
+    with pytest.raises(ValueError, match=r"numbers that a float can hold"):
+        heatmap_svg([[10**400]])
+
+
+def test_a_title_may_be_a_number():
+    assert ">5</text>" in heatmap_svg(WEIGHTS, title=5)

@@ -16,8 +16,8 @@ from labkit.draw import number, svg
 from labkit.explore import explorer as base
 from labkit.explore._heads import numbers_of_ours
 from labkit.explore._masking import FILLS, K, Q
-from labkit.explore.picture import numbers
 from labkit.explore._running import SCORES, VALUES
+from labkit.explore.picture import numbers
 
 EVERY = [getattr(explore, name) for name in explore.__all__]
 NAMED = pytest.mark.parametrize("make", EVERY, ids=explore.__all__)
@@ -384,10 +384,10 @@ def dots(Q, K, mask): ...
         (crashes_in_its_own_line, "Your line: wrong = Q.T @ K.T Here: Q (5, 4), K (5, 4)."),
         (to_do, "to_do is not written yet: write it, and run this cell again."),
         (dots, "dots is not written yet: write it, and run this cell again."),
-        (lambda Q, K, mask: print(Q), "<lambda> gave back nothing (None)."),
-        (lambda Q, K, mask: Q, "<lambda> gave back shape (5, 4), where (5, 5) is needed."),
-        (lambda Q, K, mask: "<b>", "<lambda> gave back a str, and not a table of numbers."),
-        (lambda Q: Q, "<lambda> stopped with TypeError: "),
+        (lambda Q, K, mask: print(Q), "your function gave back nothing (None)."),
+        (lambda Q, K, mask: Q, "your function gave back shape (5, 4), where (5, 5) is needed."),
+        (lambda Q, K, mask: "<b>", "your function gave back a str, and not a table of numbers."),
+        (lambda Q: Q, "your function stopped with TypeError: "),
     ],
 )
 def test_what_went_wrong_in_a_function_is_said_and_the_explorer_lives(fn, said):
@@ -456,7 +456,7 @@ def test_heads_takes_the_students_matrices_and_says_what_does_not_fit():
     assert explorer.controls["n_heads"].options == (1, 2, 4) and explorer.controls["token"].max == 3
     with pytest.raises(ValueError, match=r"n_heads must be among \[1, 2, 4\], for widths \[4, 4, 4\]; got 3"):
         explore.heads(X, W, W, W, np.eye(4), 3)
-    with pytest.raises(ValueError, match=r"W_O \(0,\). Give all five"):
+    with pytest.raises(ValueError, match=r"got no W_O\. Give all five"):
         explore.heads(X, W, W, W)
     with pytest.raises(ValueError, match=r"at most 16 columns; got .*W_Q \(3, 20\)"):
         explore.heads(X, np.eye(3, 20), W, W, np.eye(4))
@@ -584,3 +584,55 @@ def test_a_function_that_raises_or_is_not_written_is_answered_in_words():
 
     assert "is not written yet" in explore.running(blocked_attention).shown.loud[0]
     assert "TypeError" in explore.running(lambda Q: Q).shown.loud[0]
+
+
+@pytest.mark.parametrize(
+    ("matrices", "complaint"),
+    [
+        ((np.ones((3, 4)), *[np.ones((6, 6))] * 4), r"W_Q must be a matrix with a row for each column of X; got W_Q"),
+        ((..., *[np.ones((4, 4))] * 4), r"heads: X must hold real numbers; got objects \(ellipsis\)"),
+        ((np.full((3, 4), np.nan), *[np.ones((4, 4))] * 4), r"heads: X must hold finite numbers; got nan"),
+    ],
+)
+def test_matrices_that_cannot_be_shown_are_refused_in_words(matrices, complaint):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        explore.heads(*matrices)
+
+
+@pytest.mark.parametrize("n", [[1], True, 3.0, "1", 0, 99])
+def test_only_a_pictures_number_is_one(n):
+    with pytest.raises(ValueError, match=r"n must be a picture's number, from 1 to 11; got"):
+        explore.bug(n)
+
+
+@pytest.mark.parametrize("make", [explore.softmax, explore.mixing, explore.masking, explore.permuting, explore.running])
+@pytest.mark.parametrize("fn", [5, ..., "attention"])
+def test_what_is_no_function_is_told_so(make, fn):
+    assert "fn must be a function of yours; got" in make(fn).shown.loud[0]
+
+
+SPOILT = {
+    explore.softmax: lambda scores: scores * np.nan,
+    explore.mixing: lambda Q, K, V: V[:1] * np.inf,
+    explore.masking: lambda scores, mask: np.where(mask, scores, np.inf),
+    explore.permuting: lambda Q, K, V: V * np.nan,
+    explore.running: lambda Q, K, V, block: np.array([[np.nan]]),
+}
+
+
+@pytest.mark.parametrize("make", SPOILT, ids=lambda make: make.__name__)
+def test_nan_and_infinity_are_told_without_a_warning(make):
+    assert make(SPOILT[make]).shown.loud[0] == "your function gave back nan or infinity."
+
+
+def test_a_function_that_refuses_an_empty_row_is_told_that_it_should():
+    def masked_softmax(scores, mask):
+        if not mask.any(axis=-1).all():
+            raise ValueError("a query has no key")
+        powers = np.exp(np.where(mask, scores, -np.inf))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    explorer = turn(explore.masking(masked_softmax), mask="paint")
+    explorer.controls["painted"].ticks[0, 0].value = False
+    assert explorer.shown.loud == []
+    assert explorer.shown.lines[-1] == "It refuses such a query, as it should."

@@ -18,7 +18,7 @@ def bug(n: int = 1, *, predict: Any = False) -> Explorer:
     n : int
         The picture's number, from 1 to 11.
     """
-    if n not in BUGS:
+    if type(n) is not int or n not in BUGS:
         raise ValueError(f"bug: n must be a picture's number, from 1 to {len(BUGS)}; got {n!r}. Choose one of them.")
     # Under a mask, hatching and margin are enough.
     controls = {"beside": tick("show what is right", True)} if BUGS[n][0].mask is None else {}

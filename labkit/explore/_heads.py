@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import attention as core
+from ..arguments import real
 from ..draw import Mark, Panel, Picture, Text, number, picture
 from .explorer import Explorer, Shown, arity, choice, slider, tick
 from .picture import cells, numbers, titled
@@ -44,12 +45,14 @@ def heads(
         Told by whether it takes 2 arguments; without "causal" there is no mask among them.
     """
     matrices = numbers_of_ours() if X is None else read([X, W_Q, W_K, W_V, W_O])
+    X, W_Q, W_K, W_V, W_O = matrices
     widths = [W.shape[1] for W in matrices[1:4]]
     counts = [n for n in range(1, len(TINTS) + 1) if not any(width % n for width in widths)]
-    if n_heads not in counts:
+    if type(n_heads) is not int or n_heads not in counts:
         raise ValueError(
-            f"heads: n_heads must be among {counts}, for widths {widths}; got {n_heads}. Choose one of them."
+            f"heads: n_heads must be among {counts}, for widths {widths}; got {n_heads!r}. Choose one of them."
         )
+    core.multi_head_attention(X, W_Q, W_K, W_V, W_O, n_heads)  # says what doesn't fit
     controls = {
         "token": slider("token", 1, 1, len(matrices[0])),
         "n_heads": choice("heads", n_heads, counts),
@@ -65,11 +68,19 @@ def numbers_of_ours() -> list[np.ndarray]:
 
 def read(given: Sequence[ArrayLike | None]) -> list[np.ndarray]:
     """Return the matrices as arrays of a size that can be shown."""
-    matrices = [np.asarray(matrix if matrix is not None else [], dtype=float) for matrix in given]
+    left_out = [name for name, matrix in zip(NAMES, given, strict=True) if matrix is None]
+    if left_out:
+        raise ValueError(
+            f"heads: all of {', '.join(NAMES)} must be given, or none; got no {left_out[0]}. Give all five."
+        )
+    matrices = [real("heads", name, matrix, 2).astype(float) for name, matrix in zip(NAMES, given, strict=True)]
     if any(m.ndim != 2 or m.shape[1] > MOST_COLUMNS for m in matrices) or len(matrices[0]) > MOST_TOKENS:
         got = ", ".join(f"{name} {matrix.shape}" for name, matrix in zip(NAMES, matrices, strict=True))
         rule = f"X must have at most {MOST_TOKENS} rows, and X, W_Q, W_K, W_V, W_O at most {MOST_COLUMNS} columns"
-        raise ValueError(f"heads: {rule}; got {got}. Give all five, and cut them down.")
+        raise ValueError(f"heads: {rule}; got {got}. Cut them down.")
+    for name, matrix in zip(NAMES, matrices, strict=True):
+        if not np.isfinite(matrix).all():
+            raise ValueError(f"heads: {name} must hold finite numbers; got nan or infinity. Look at how it came about.")
     return matrices
 
 

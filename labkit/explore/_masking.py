@@ -93,7 +93,7 @@ def show(
     shown.lines.append(f"Mask: {mask}." + (f" Fill: {fill}." if fn is None else ""))
     empty = 1 + np.flatnonzero(~allowed.any(axis=1))
     shown.lines += [f"Query {q} may see no key: an error in this course." for q in empty]
-    weights = our_weights(shown, masked) if fn is None else shown.ask(fn, arguments(fn, scores, allowed), (T, T))
+    weights = our_weights(shown, masked) if fn is None else own_weights(shown, fn, scores, allowed)
     if weights is None:
         return
     shown.pictures.append(picture([Panel(weights, allowed, "Weights")]))
@@ -110,6 +110,15 @@ def our_weights(shown: Shown, masked: np.ndarray) -> np.ndarray | None:
         return None
 
 
+def own_weights(shown: Shown, fn: Callable, scores: np.ndarray, allowed: np.ndarray) -> np.ndarray | None:
+    asked, T = Shown(), len(scores)
+    weights = asked.ask(fn, arguments(fn, scores, allowed), (T, T))
+    refuses = weights is None and not allowed.any(axis=1).all() and "stopped with ValueError" in asked.loud[0]
+    (shown.lines if refuses else shown.loud).extend(asked.loud)
+    shown.lines += ["It refuses such a query, as it should."] if refuses else []
+    return weights
+
+
 def arguments(fn: Callable, scores: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
     """Return what a student's function is to be given, by its name or by how much it takes."""
     T, count = len(scores), ARGUMENTS.get(getattr(fn, "__name__", ""), arity(fn))
@@ -120,7 +129,7 @@ def arguments(fn: Callable, scores: np.ndarray, mask: np.ndarray) -> dict[str, n
 
 def leaks(weights: np.ndarray, allowed: np.ndarray) -> list[str]:
     """Say how much weight hidden keys get in all, and where it is most."""
-    hidden = np.where(allowed, 0, np.nan_to_num(weights))
+    hidden = np.where(allowed | np.isnan(weights), 0, weights)
     q, k = np.unravel_index(np.abs(hidden).argmax(), hidden.shape)
     where = f"most of it from query {q + 1} to key {k + 1} ({number(hidden[q, k])})"
     leaking = np.abs(hidden).max() > 1e-8  # less is rounding

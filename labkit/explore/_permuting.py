@@ -43,7 +43,9 @@ def show(shown: Shown, fn: Callable | None, order: str, causal: bool) -> None:
     if fn is None:  # the weights of a student's function are not known
         weights = [weight_picture(list(tokens), causal) for tokens in (range(4), places)]
         shown.pictures = [side_by_side(pair) for pair in zip(weights, shown.pictures, strict=True)]
-    moved = [token for n, token in enumerate(order.split()) if not np.allclose(before[places[n]], after[n])]
+    moved = [
+        token for n, token in enumerate(order.split()) if not np.allclose(before[places[n]], after[n], equal_nan=True)
+    ]
     said = f"Order {order}, {'causal mask' if causal else 'no mask'}: "
     if moved:
         said += f"the output of {', '.join(moved)} is not what it is in the order A B C D."

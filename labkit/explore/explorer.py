@@ -29,7 +29,12 @@ class Shown:
 
     def ask(self, fn: Callable, args: Mapping[str, Any], shape: tuple[int, ...]) -> np.ndarray | None:
         """Return what a student's function gives if that has the right shape, else None and say what is wrong."""
-        name = getattr(fn, "__name__", "your function")
+        if not callable(fn):
+            self.loud.append(
+                f"fn must be a function of yours; got {type(fn).__name__}. Give its name alone, or leave it out."
+            )
+            return None
+        name = getattr(fn, "__name__", "your function").replace("<lambda>", "your function")
         answer = ask(fn, args, SECONDS)
         value = read(answer.value)
         if answer.unattempted:
@@ -46,6 +51,7 @@ class Shown:
             said = f"gave back shape {value.shape}, where {shape} is needed."
         else:
             self.loud += [f"{name} altered {', '.join(answer.altered)} in place."] if answer.altered else []
+            self.loud += [] if np.isfinite(value).all() else [f"{name} gave back nan or infinity."]
             return value.astype(float)
         self.loud.append(f"{name} {said}")
         return None
@@ -80,7 +86,8 @@ class Explorer(VBox):
         if self.prediction is not None:
             self.shown.lines.append(f"You predicted: {self.prediction}")
         if not self.covered:
-            self.show(self.shown, **{name: control.value for name, control in self.controls.items()})
+            with np.errstate(all="ignore"):  # what a student's function gives may hold infinities and nan
+                self.show(self.shown, **{name: control.value for name, control in self.controls.items()})
         self.picture.value = as_html(self.shown)
 
     @property
