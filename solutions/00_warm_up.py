@@ -17,6 +17,9 @@
 # - Stuck? Run `hint()` in a new cell. Run it again for the place in the notes to read.
 # - Some pictures have controls. Move them with the mouse, or with Tab, the arrow keys and Space.
 # - The text counts from 1 ("query 2"), Python counts from 0 (`row[1]`).
+# - Come back later, or restarted the kernel? What you wrote is still there, but Python has forgotten it: run all cells
+#   from the top (Run, then Run All Cells). If that stops at a cell of yours that isn't finished, click on the next one
+#   and choose Run Selected Cell and All Below.
 
 # %%
 from math import exp, sqrt
@@ -76,7 +79,8 @@ one_row_weights = [0.67, 0.24, 0.09]  # e^2 = 7.39, e^1 = 2.72, e^0 = 1, in all 
 check(one_row_weights=one_row_weights)
 
 # %% [markdown]
-# Each step up by 1 makes a weight about 2.72 times as large, and no score, however low, is pushed all the way to 0.
+# Each step up by 1 makes a weight about 2.72 times as large, and no weight, however low its score, is pushed all
+# the way to 0.
 
 # %% [markdown]
 # ## 2. The 2 × 2 of the notes
@@ -385,7 +389,7 @@ check(scaled_score_spread=scaled_score_spread)
 
 # %%
 # BEGIN SOLUTION
-# STUB: explore.scaling(predict=...)  # the one that hardly changes, in quotes
+# STUB: explore.scaling(predict=...)  # the one that hardly changes, in quotes and in any words
 explore.scaling(predict="÷ √d_k")
 # END SOLUTION
 
@@ -462,7 +466,8 @@ progress()
 # - Compare, scale, (mask,) softmax, mix. Rows are queries, columns are keys, and every row of weights adds to 1.
 # - The notes' row was $[0.80, 0.20]$ with the division by $\sqrt 2$ and $[0.88, 0.12]$ without: dividing keeps
 #   softmax mixing.
-# - Raw scores spread like $\sqrt{d_k}$. Not dividing gives one-hot rows, dividing by $d_k$ gives flat ones.
+# - Raw scores spread like $\sqrt{d_k}$. Where $d_k$ is large, not dividing makes rows one-hot, and dividing by $d_k$
+#   makes them flat.
 # - Equal scores share equally.
 #
 # If you would like to see it move: 3Blue1Brown, *Attention in transformers, visually explained*, about minutes 4

@@ -13,7 +13,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from labkit import check, explore, heatmap, hint, progress, student
+from labkit import check, explore, fresh_numbers, heatmap, hint, progress, student
 
 # %% [markdown]
 # ## Your own numbers
@@ -502,7 +502,7 @@ progress()
 #   counts for the model's answer.
 # - When in doubt, draw the weights and read the margin.
 #
-# **Another round?** Below the cell with your name, `from labkit import fresh_numbers` and `me = fresh_numbers()`: new
+# **Another round?** Below the cell with your name, run `me = fresh_numbers()`: new
 # numbers, same tables. (Take both out again before you hand in, or fill in the tables anew.)
 #
 # **Next:** `02_causal_mask`, where a token may no longer look ahead.

@@ -12,7 +12,7 @@
 # %%
 import numpy as np
 
-from labkit import check, explore, heatmap, hint, progress, student
+from labkit import check, explore, fresh_numbers, heatmap, hint, progress, student
 
 # %% [markdown]
 # ## Why hide anything?
@@ -72,12 +72,21 @@ check(my_safe_fills=my_safe_fills)
 # %% [markdown]
 # Here they are side by side. Each pair is the weight of the allowed key, then of the hidden one.
 
+
 # %%
-allowed_scores = (1, 0, -3, -20)
-print("allowed score", *(f"{score:13}" for score in allowed_scores))
-for fill in (0, -1, -1e9, -np.inf):
-    shares = [np.exp(fill) / (np.exp(fill) + np.exp(score)) for score in allowed_scores]
-    print(f"filled with {fill:<8g}", *(f"{1 - share:7.2f} {share:.2f}" for share in shares))
+def shares_side_by_side():
+    """Print the weights of an allowed key and a hidden one, for each fill and each allowed score."""
+    allowed_scores = (1, 0, -3, -20)
+    print("allowed score", *(f"{score:13}" for score in allowed_scores))
+    for fill in (0, -1, -1e9, -np.inf):
+        shares = [np.exp(fill) / (np.exp(fill) + np.exp(score)) for score in allowed_scores]
+        print(f"filled with {fill:<8g}", *(f"{1 - share:7.2f} {share:.2f}" for share in shares))
+
+
+if check(my_safe_fills=my_safe_fills).status == "unattempted":
+    print("Guess first, in the cell above.")
+else:
+    shares_side_by_side()
 
 # %% [markdown]
 # - **−10⁹** hides as long as no real score comes near it. Many programs use it; section 5 shows its weak spot.
@@ -293,11 +302,14 @@ my_empty_rows = ["unmasked", "nan"]
 check(my_empty_rows=my_empty_rows)
 
 # %%
-for fill in (-1e9, -np.inf):
-    row = np.array([fill, fill])
-    with np.errstate(invalid="ignore"):
-        powers = np.exp(row - row.max())
-    print(f"filled with {fill:<7g}", powers / powers.sum())
+if check(my_empty_rows=my_empty_rows).status == "unattempted":
+    print("Guess first, in the cell above.")
+else:
+    for fill in (-1e9, -np.inf):
+        row = np.array([fill, fill])
+        with np.errstate(invalid="ignore"):
+            powers = np.exp(row - row.max())
+        print(f"filled with {fill:<7g}", powers / powers.sum())
 
 # %% [markdown]
 # And the second convention, zeros and a flag? Four queries gave the outputs 6, 0, 4 and 5; the 0 of query 2 is such a

@@ -12,7 +12,7 @@
 # %%
 import numpy as np
 
-from labkit import check, explore, heatmap, hint, progress, student
+from labkit import check, explore, fresh_numbers, heatmap, hint, progress, student
 
 # %% [markdown]
 # ## Why several?
