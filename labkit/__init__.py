@@ -6,7 +6,7 @@ Only NumPy is loaded here; what a name needs comes in when it is first used.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 HOMES = {
     "check": ".notebook",
