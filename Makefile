@@ -14,7 +14,7 @@ INSTALLED := $(VENV)/.installed
 # Not under xdist, where kernels get lost.
 NBVAL := $(BIN)/python -m pytest --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg
 
-.PHONY: lab test bench build requirements
+.PHONY: lab test coverage bench build requirements
 
 lab: $(INSTALLED)
 	$(BIN)/python -m jupyterlab notebooks $(LAB_FLAGS)
@@ -23,16 +23,23 @@ test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/mypy
 	$(BIN)/python -m pytest
 	$(BIN)/python -m labkit build --check
 	$(NBVAL) --nbval solutions
 	$(NBVAL) --nbval-lax notebooks
 
+# Without the slowest: other graders, and the browser.
+coverage: $(INSTALLED)
+	$(BIN)/coverage run -m pytest -m "not peers" --ignore tests/browser
+	$(BIN)/coverage report --show-missing --skip-covered
+
 bench: $(INSTALLED)
 	$(BIN)/python tests/benchmarks
 
+# Forced, since what a solved notebook shows also comes from labkit: its messages, its pictures.
 build: $(INSTALLED)
-	$(BIN)/python -m labkit build
+	$(BIN)/python -m labkit build --force
 
 $(INSTALLED): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("The labs need Python 3.11 or newer; $(PYTHON) is Python %d.%d. Name another one: make PYTHON=python3.12" % sys.version_info[:2])'
