@@ -38,7 +38,12 @@ class Found:
     fetch: Callable[[], bytes]
     problem: str = ""
 
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
     def read(self) -> bytes:
+        """All of it; raises ``Refused``."""
         if self.problem:
             raise Refused(self.problem)
         try:
@@ -69,7 +74,7 @@ def opened(path: Path) -> Iterator[list[Found]]:
 def in_students_zip(outer: Found) -> list[Found]:
     """What lies in an archive inside the archive; raises ``Refused``."""
     data = outer.read()
-    if data.count(zipfile.stringCentralDir) > MOST_FILES:
+    if data.count(b"PK\x01\x02") > MOST_FILES:  # which stands before each file in the archive's table
         raise Refused(f"holds more than {MOST_FILES:,} files")
     try:
         archive = zipfile.ZipFile(BytesIO(data))

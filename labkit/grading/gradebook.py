@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,11 +43,7 @@ GRADINGS = "SELECT facts, judged, details, run FROM submissions JOIN gradings ON
 
 
 class GradebookError(ValueError):
-    """A file that can't be used as a gradebook. Nothing in it was changed."""
-
-
-class GradebookBusy(GradebookError):
-    """Another process has the gradebook open."""
+    """A file that can't be used as a gradebook, or not now. Nothing in it was changed."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Record:
     run: int = field(default=0, compare=False)
 
 
-class Gradebook:
+class Gradebook(AbstractContextManager["Gradebook"]):
     """An open gradebook. It belongs to one process, and in it to the thread that opened it, until it is closed.
 
     Workers that are forked from that process while it is open do no harm as long as they don't use it.
@@ -91,9 +87,6 @@ class Gradebook:
     def close(self) -> None:
         self._database.close()
 
-    def __enter__(self) -> "Gradebook":
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -122,6 +115,7 @@ class Gradebook:
         return not latest or latest[0][1] == SYSTEM_ERROR or latest[0][0] != judged(submission, fingerprint)
 
     def record(self, submission: Submission, graded: Graded, fingerprint: str) -> None:
+        """Store a grading, durably; a submission's earlier ones stay."""
         columns = "submission, lab, status, points, max_points, reason, judged, details"
         values = (submission.lab, graded.status, graded.points, graded.max_points, printable(graded.reason))
         exact = (judged(submission, fingerprint), json.dumps(asdict(graded)))
@@ -141,17 +135,13 @@ class Gradebook:
         kept = (one for one in records if one.submission.lab or file_of(one.submission) not in settled)
         return sorted((called(one, known) for one in kept), key=place)
 
-    def history(self, student: str) -> list[Record]:
-        """Every grading of a student's submissions, the earliest first."""
-        rows = self._rows(GRADINGS + "WHERE student = ? ORDER BY gradings.id", printable(student))
-        return [record for record in (record_from(*row) for row in rows) if record.submission.student == student]
-
     def remember(self, name: str, value: Any) -> None:
         """Keep a JSON value, such as the roster or the rules of a lab, for later commands on this gradebook."""
         with self._writing() as database:
             database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, json.dumps(value)))
 
     def recall(self, name: str, default: Any = None) -> Any:
+        """What was kept under a name."""
         values = self._rows("SELECT value FROM kept WHERE name = ?", name)
         return json.loads(values[0][0]) if values else default
 
@@ -205,7 +195,7 @@ def plainly(path: Path) -> Iterator[None]:
         raise  # ours, not the file's
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise GradebookBusy(
+            raise GradebookError(
                 f"{path}: one program at a time can use a gradebook; another one has it open. "
                 "Wait until it is done, or stop it, and run the same command again."
             ) from None
@@ -259,10 +249,12 @@ def key_of(submission: Submission) -> str:
 
 
 def file_of(submission: Submission) -> tuple[str, ...]:
+    """The same bytes of the same student in the same place."""
     return submission.student, submission.batch, submission.file, submission.digest
 
 
 def judged(submission: Submission, fingerprint: str) -> str:
+    """All that decides whether a grading still holds."""
     return json.dumps([fingerprint, submission.lab, submission.problem])
 
 
@@ -272,6 +264,7 @@ def printable(text: str) -> str:
 
 
 def place(record: Record) -> tuple[str, ...]:
+    """By what records are ordered."""
     one = record.submission
     return one.batch, one.lab, one.student, one.file, one.digest
 
@@ -280,7 +273,7 @@ def record_from(facts: str, judged: str, details: str, run: int) -> Record:
     fingerprint, lab, problem = json.loads(judged)
     submission = Submission(**with_tuples(json.loads(facts)) | {"lab": lab, "problem": problem})
     graded = with_tuples(json.loads(details))
-    graded["outcomes"] = tuple(Outcome(**with_tuples(one)) for one in graded["outcomes"])
+    graded["outcomes"] = tuple(Outcome(**one) for one in graded["outcomes"])
     graded["written"] = tuple(Written(**one) for one in graded["written"])
     return Record(submission, Graded(**graded), fingerprint, run)
 
@@ -294,5 +287,8 @@ def called(record: Record, known: Mapping[str, list[str]]) -> Record:
     return replace(record, submission=replace(one, student=id, name=name or one.name, sender=one.student))
 
 
-def with_tuples(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+def with_tuples(stored: Any) -> Any:
+    """The value with JSON's lists as the tuples that they were."""
+    if isinstance(stored, dict):
+        return {name: with_tuples(value) for name, value in stored.items()}
+    return tuple(map(with_tuples, stored)) if isinstance(stored, list) else stored

@@ -10,7 +10,7 @@ from typing import Any
 from ..asking import MOST_PRINTED
 from ..exercise import Answer, Exercise, Outcome
 from ..exercises import draw_numbers, exercises_of
-from ..feedback import as_html, outcome
+from ..feedback import outcome, without_verdict
 from ..judge import cases_and_lineup, judge_function, parts_of
 from ..table import judge_table
 from .lost import is_begun, lost_cells, where_it_went
@@ -20,7 +20,7 @@ from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission
 
 SHEETS = 8  # sets of inputs for each exercise: a sheet that is used again is quicker to judge with
 STOPPED = "it took too long"
-NOBODY = "nobody"
+TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Sitting:
 
     @property
     def code(self) -> list[str]:
+        """The sources of the code cells."""
         return [cell.source for cell in self.submission.cells if cell.kind == "code"]
 
     @property
@@ -49,16 +50,10 @@ class Sitting:
         return {cell: error for cell, error in sorted(found.items()) if 0 <= cell < len(self.code)}
 
 
-def grade(submission: Submission, server: Server, secret: bytes, seconds: Seconds = Seconds()) -> Graded:  # noqa: B008
+def grade(submission: Submission, server: Server, secret: bytes, seconds: Seconds) -> Graded:
     """Grade one submission; whatever happens, something comes back.
 
-    Parameters
-    ----------
-    submission : Submission
-    server : Server
-    secret : bytes
-        The course's secret: with submission and exercise it decides the inputs.
-    seconds : Seconds
+    The course's secret decides the inputs, with the submission and the exercise.
     """
     if submission.problem:
         return Graded(UNGRADABLE, submission.problem, remarks=submission.remarks)
@@ -66,19 +61,18 @@ def grade(submission: Submission, server: Server, secret: bytes, seconds: Second
         until = time.monotonic() + seconds.submission
         return sit(Sitting(submission, server, secret, exercises_of(submission.lab), seconds, until))
     except Exception as error:
-        reason = (
-            f"The grader itself failed ({type(error).__name__}: {str(error)[:200]}). That is not the student's fault."
-        )
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        reason = f"The grader itself failed ({what}). That is not the student's fault."
         return Graded(SYSTEM_ERROR, reason, remarks=submission.remarks)
 
 
 def sit(one: Sitting) -> Graded:
+    """Begin with a new guest whenever one has ended, until each exercise has an outcome or the time is up."""
     outcomes: dict[str, Outcome] = {}
     while len(outcomes) < len(one.exercises) and time.monotonic() < one.until:
         with one.server.guest(one.seconds, one.until) as guest:
             try:
-                start(one, guest)
-                ask_all(one, guest, outcomes)
+                ask_all(one, guest, start(one, guest), outcomes)
             except Gone as gone:
                 note_end(one, guest, gone)
     for exercise in one.exercises:
@@ -95,12 +89,13 @@ def sit(one: Sitting) -> Graded:
     )
 
 
-def start(one: Sitting, guest: Guest) -> None:
+def start(one: Sitting, guest: Guest) -> Ran:
     """Run the cells but those that ended an earlier guest."""
     names = [exercise.name for exercise in one.exercises]
     wanted = dict.fromkeys([*names, *(name for exercise in one.exercises for _, name in exercise.before)])
-    one.ran = guest.run(one.code, list(wanted), one.lost, own_numbers)
+    one.ran = ran = guest.run(one.code, list(wanted), one.lost, own_numbers)
     one.lost |= dict.fromkeys(guest.stopped, STOPPED)
+    return ran
 
 
 def note_end(one: Sitting, guest: Guest, gone: Gone) -> None:
@@ -113,21 +108,22 @@ def note_end(one: Sitting, guest: Guest, gone: Gone) -> None:
 
 
 def own_numbers(name: str, attempt: int) -> Mapping[str, Any]:
+    """What ``student`` and ``fresh_numbers`` give in a notebook."""
     return draw_numbers(unicodedata.normalize("NFC", name.strip()[:200]), min(max(attempt, 0), 1000))
 
 
 # ---- exercises -------------------------------------------------------------------------------------------------------
 
 
-def ask_all(one: Sitting, guest: Guest, outcomes: dict[str, Outcome]) -> None:
+def ask_all(one: Sitting, guest: Guest, ran: Ran, outcomes: dict[str, Outcome]) -> None:
     """Judge every exercise that has no outcome yet; an exercise that ends the guest has one by then."""
     for exercise in one.exercises:
         if exercise.name in outcomes:
             continue
         if exercise.is_table:
-            outcomes[exercise.name] = judge_own_table(one, exercise)
-        elif exercise.name not in one.ran.functions:
-            outcomes[exercise.name] = not_there(one, exercise)
+            outcomes[exercise.name] = judge_own_table(one, exercise, ran)
+        elif exercise.name not in ran.functions:
+            outcomes[exercise.name] = not_there(one, exercise, ran)
         else:
             try:
                 outcomes[exercise.name] = ask(one, guest, exercise)
@@ -169,28 +165,23 @@ def most_points(exercise: Exercise, lab: str) -> float:
     return exercise.points / len(parts_of(exercise)) if lab in exercise.asks_only else exercise.points
 
 
-def judge_own_table(one: Sitting, exercise: Exercise) -> Outcome:
+def judge_own_table(one: Sitting, exercise: Exercise, ran: Ran) -> Outcome:
     """Judge a table from the student's own numbers and the student's own table before it."""
-    tables = one.ran.tables
-    if exercise.name not in tables:
-        return not_there(one, exercise)
-    asked = one.ran.numbers if exercise.own else ()
-    sets = [own_numbers(*of) for of in asked or ((one.submission.name or one.submission.student or NOBODY, 0),)]
-    verdicts = [judge_table(exercise, tables[exercise.name], numbers, tables) for numbers in sets]
+    if exercise.name not in ran.tables:
+        return not_there(one, exercise, ran)
+    asked = ran.numbers if exercise.own else ()
+    sets = [own_numbers(*of) for of in asked or ((one.submission.name or one.submission.student or "nobody", 0),)]
+    verdicts = [judge_table(exercise, ran.tables[exercise.name], numbers, ran.tables) for numbers in sets]
     return outcome(max(verdicts, key=lambda verdict: verdict.share))  # a last round of practice costs nothing
 
 
-def not_there(one: Sitting, exercise: Exercise) -> Outcome:
+def not_there(one: Sitting, exercise: Exercise, ran: Ran) -> Outcome:
     """No function or table of that name: say where it may have gone, or that nothing was begun at all."""
     if is_begun(exercise.name, one.submission.cells):
-        words = where_it_went(exercise.name, exercise.is_table, one.submission.cells, one.ran, one.errors)
+        words = where_it_went(exercise.name, exercise.is_table, one.submission.cells, ran, one.errors)
         return without_answer(exercise, one, "missing", words)
     return without_answer(exercise, one, "unattempted", "Not attempted yet: the notebook holds no code.")
 
 
-TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
-
-
 def without_answer(exercise: Exercise, one: Sitting, status: str, words: str) -> Outcome:
-    plain = Outcome(exercise.name, status, 0, most_points(exercise, one.submission.lab), message=words)
-    return replace(plain, html=as_html(plain))
+    return without_verdict(exercise.name, status, most_points(exercise, one.submission.lab), words)

@@ -12,7 +12,8 @@ from . import naming, reading
 from .found import LINK, NOTEBOOK, OUTSIDE, Found, IntakeError, Refused, in_students_zip, opened
 from .naming import Sender
 from .remarks import remarks_on
-from .submission import Submission
+from .submission import Cell, Submission
+from .wording import few
 
 __all__ = ["Intake", "IntakeError", "collect"]
 
@@ -24,6 +25,12 @@ class Intake:
     submissions: tuple[Submission, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """What the notebooks are going to import, and what takes long."""
+        code = (cell.source for one in self.submissions for cell in one.cells if cell.kind == "code")
+        return ("matplotlib.pyplot",) if any("matplotlib" in source for source in code) else ()
+
 
 def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
     """Find every submission.
@@ -34,15 +41,15 @@ def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
         A folder, a .zip or a notebook: as Canvas, Moodle, Gradescope or nbgrader lay them out, a folder a student, or
         a file a student. Students may have handed in archives.
     lab : str, optional
-        The lab that was asked for. Without it, it is what more than half of an assignment's notebooks are.
+        The lab that was asked for, or how its name begins. Without it, it is what more than half of an assignment's
+        notebooks are.
 
     Raises
     ------
     IntakeError
         If there is no such file, it is neither folder, archive nor notebook, or nothing was handed in.
     """
-    if lab and lab not in LABS:
-        raise IntakeError(f"lab: must be one of {', '.join(LABS)}; got {lab!r}. Write one of these.")
+    asked = _lab_called(lab) if lab else ""
     where = Path(path).absolute().parts if os.path.isdir(path) else (Path(path).stem,)
     with opened(Path(path)) as files:
         desk = _Desk()
@@ -52,26 +59,26 @@ def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
     batches = defaultdict(list)
     for submission in desk.submissions:
         batches[submission.batch].append(submission)
-    judged = (one for batch in batches.values() for one in _settle_lab(batch, lab))
+    judged = (one for batch in batches.values() for one in _settle_lab(batch, asked))
     return Intake(tuple(sorted(judged, key=lambda one: (one.file, one.student, one.digest))), tuple(desk.notes))
 
 
 class _Desk:
     """Where files are sorted: each notebook is a submission; other files are one where a student has no notebook."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.submissions: list[Submission] = []
         self.notes: list[str] = []
         self.others: dict[tuple[str, str], list[tuple[Sender, Found]]] = defaultdict(list)
 
     def take_all(self, files: Sequence[Found], where: tuple[str, ...]) -> None:
         senders = naming.senders([file.path for file in files], where, _metadata(files))
-        stamps = {file.path.removesuffix("timestamp.txt"): file for file in files if _base(file) == "timestamp.txt"}
+        stamps = {file.path.removesuffix("timestamp.txt"): file for file in files if file.name == "timestamp.txt"}
         for file in files:
-            stamp = stamps.get(file.path.removesuffix(_base(file)))
+            stamp = stamps.get(file.path.removesuffix(file.name))
             self.take(file, [_stamped(sender, stamp) for sender in senders[file.path]])
         if left := [path for path, who in senders.items() if not who]:
-            self.notes.append(f"Left out, since they are no student's: {_listed(left)}.")
+            self.notes.append(f"Left out, since they are no student's: {few(left)}.")
         handed_in = {(one.student, one.batch) for one in self.submissions}
         for whose in self.others.keys() - handed_in:
             self.submissions.append(_without_notebook(*zip(*self.others[whose], strict=True)))
@@ -93,16 +100,12 @@ class _Desk:
                 self.others[sender.student, sender.batch].append((sender, one))
 
 
-def _base(file: Found) -> str:
-    return file.path.rpartition("/")[2]
-
-
 def _metadata(files: Sequence[Found]) -> str:
     """Gradescope's list: only where it lies above everything, since a student may hand in a file of that name."""
     handed_in = [file.path for file in files if naming.is_handed_in(file.path) and not file.problem]
     for file in files:
         folder = file.path.removesuffix(naming.METADATA)
-        if _base(file) == naming.METADATA and all(path.startswith(folder) for path in handed_in):
+        if file.name == naming.METADATA and all(path.startswith(folder) for path in handed_in):
             return _text(file)
     return ""
 
@@ -125,7 +128,9 @@ def _bytes(file: Found) -> bytes:
 
 
 def _submissions(file: Found, senders: Sequence[Sender]) -> list[Submission]:
-    data, cells, remarks, problem = b"", (), (), ""
+    data, problem = b"", ""
+    cells: tuple[Cell, ...] = ()
+    remarks: tuple[str, ...] = ()
     try:
         data = file.read()
         cells, remarks = reading.read(data)
@@ -142,20 +147,24 @@ def _submissions(file: Found, senders: Sequence[Sender]) -> list[Submission]:
 
 def _without_notebook(senders: Sequence[Sender], files: Sequence[Found]) -> Submission:
     """A row all the same: the student did hand in something."""
-    names = _listed([_base(file) + (f" (which {file.problem})" if file.problem else "") for file in files])
+    names = few([file.name + (f" (which {file.problem})" if file.problem else "") for file in files])
     problem = f"Only {names} was handed in, and no notebook."
     digest = hashlib.sha256(_bytes(files[0])).hexdigest()
     return Submission(**vars(senders[0]), file=files[0].path, digest=digest, problem=problem)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-
-
 # ---- which lab -------------------------------------------------------------------------------------------------------
 
 
-def _settle_lab(batch: Sequence[Submission], asked: str | None) -> list[Submission]:
+def _lab_called(name: str) -> str:
+    """The only lab whose name begins so."""
+    meant = [lab for lab in LABS if lab.startswith(name)]
+    if len(meant) != 1:
+        raise IntakeError(f"lab: must be one of {', '.join(LABS)}; got {name!r}. Write one of these.")
+    return meant[0]
+
+
+def _settle_lab(batch: Sequence[Submission], asked: str) -> list[Submission]:
     """Say of each submission which lab it is judged as, or why it is none."""
     guesses = [() if one.problem else reading.likely_labs(one.cells) for one in batch]
     asked = asked or _majority([guess[0] for guess in guesses if guess])

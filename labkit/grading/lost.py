@@ -28,6 +28,7 @@ def lost_cells(errors: Errors) -> Iterator[str]:
 
 
 def told(cell: int, error: Mapping[str, Any], with_line: bool) -> str:
+    """A sentence about a lost cell, and the line at which it ended."""
     kind = "" if error["type"] == TIME_UP else error["type"]
     text = f"Code cell {cell + 1} did not run to its end: {': '.join(filter(None, (kind, error['text'].rstrip('.'))))}."
     if not with_line:

@@ -20,8 +20,6 @@ CANVAS = re.compile(r"(?s)(?P<name>.+?)_(?P<late>LATE_)?(?P<id>\d{1,18})_(?:(?P<
 CANVAS_UNNAMED = re.compile(r"(?s)(?P<name>)(?P<late>LATE_)?anon_(?P<id>[A-Za-z0-9]{5})_(?P<number>\d{1,18})_.+")
 MOODLE = re.compile(r"(?s)(?P<name>.+?)_(?P<id>\d{1,18})_assignsubmission_[a-z]+(?:_.*)?")
 COPY = re.compile(r" \(\d{1,9}\)$")  # what browsers write behind the name of a second download
-# The same, and -1 as Canvas writes it and _1 as others do; there may be several, as in lab_02-1 (3).
-COPIES = re.compile(r"(?: \([0-9]{1,9}\)|[-_][0-9]{1,9})*\Z")
 TEACHERS_KINDS = {".csv", ".db", ".json", ".log", ".md", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
@@ -38,9 +36,10 @@ class Sender:
 
 
 Parts = tuple[str, ...]
+Senders = tuple[Sender, ...]
 
 
-def senders(paths: Iterable[str], where: Parts = (), metadata: str = "") -> dict[str, tuple[Sender, ...]]:
+def senders(paths: Iterable[str], where: Parts = (), metadata: str = "") -> dict[str, Senders]:
     """Say for each path who handed it in: several for a group's, nobody for what isn't a student's.
 
     Parameters
@@ -56,7 +55,7 @@ def senders(paths: Iterable[str], where: Parts = (), metadata: str = "") -> dict
     named = [path for path in split if split[path]]
     handed = [split[path] for path in named if is_handed_in(path) and ".." not in path.split("/")]
     handed = handed or [split[path] for path in named]
-    around = commonprefix([parts[:-1] for parts in handed]) or ()
+    around = tuple(commonprefix([parts[:-1] for parts in handed]))
     forms = (
         _gradescope(metadata, around),
         _nbgrader([split[path] for path in named], around, where),
@@ -74,24 +73,24 @@ def is_handed_in(path: str) -> bool:
 
 
 # Each form takes a path's parts: it gives None where it has nothing to say and () for what is nobody's.
-Form = Callable[[Parts], tuple[Sender, ...] | None]
+Form = Callable[[Parts], Senders | None]
 
 
 def _gradescope(metadata: str, around: Parts) -> Form:
-    known = {METADATA: (), **read_metadata(metadata)} if metadata else {}
+    known: dict[str, Senders] = {METADATA: (), **read_metadata(metadata)} if metadata else {}
     return lambda parts: next((known[part] for part in parts[: len(around) + 1] if part in known), None)
 
 
 def _nbgrader(paths: Iterable[Parts], around: Parts, where: Parts) -> Form:
     """``submitted/student/assignment/…``; all beside that folder is the teacher's."""
 
-    def below(parts):
+    def below(parts: Parts) -> Parts:
         parts, head = where[-2:] + parts, where[-2:] + parts[: len(around) + 1]
         return parts[head.index("submitted") + 1 :] if "submitted" in head else ()
 
     is_course = any(len(below(parts)) > 2 for parts in paths)
 
-    def form(parts):
+    def form(parts: Parts) -> Senders | None:
         if not is_course:
             return None
         rest = below(parts)
@@ -101,8 +100,8 @@ def _nbgrader(paths: Iterable[Parts], around: Parts, where: Parts) -> Form:
 
 
 def _moodle(around: Parts) -> Form:
-    def form(parts):
-        found = next((hit for hit in map(MOODLE.fullmatch, parts[: len(around) + 1]) if hit), None)
+    def form(parts: Parts) -> Senders | None:
+        found = next(filter(None, map(MOODLE.fullmatch, parts[: len(around) + 1])), None)
         return (Sender(found["id"], found["name"]),) if found else None
 
     return form
@@ -111,13 +110,14 @@ def _moodle(around: Parts) -> Form:
 def _canvas(handed: Sequence[Parts], around: Parts) -> Form:
     """A file's own name has the form, and so have most of the others: ``ada_1_2.ipynb`` alone says nothing."""
 
-    def match(parts):
-        is_flat = len(parts) == len(around) + 1
-        return is_flat and (CANVAS_UNNAMED.fullmatch(parts[-1]) or CANVAS.fullmatch(parts[-1])) or None
+    def match(parts: Parts) -> re.Match[str] | None:
+        if len(parts) != len(around) + 1:
+            return None
+        return CANVAS_UNNAMED.fullmatch(parts[-1]) or CANVAS.fullmatch(parts[-1])
 
     is_canvas = 2 * sum(match(parts) is not None for parts in handed) > len(handed)
 
-    def form(parts):
+    def form(parts: Parts) -> Senders | None:
         if not is_canvas or not (found := match(parts)):
             return None
         number, is_late = int(found["number"] or 0), bool(found["late"])
@@ -131,51 +131,31 @@ def _plain(handed: Sequence[Parts], around: Parts, where: Parts) -> Form:
     if any(len(parts) < len(around) + 2 for parts in handed) or len({parts[len(around)] for parts in handed}) == 1:
         around = around[:1] if around[:1] == tuple(COPY.sub("", name) for name in where[-1:]) else ()
 
-    def form(parts):
+    def form(parts: Parts) -> Senders | None:
         parts = parts[len(around) :] if parts[: len(around)] == around else parts
         if len(parts) == 1 and PurePosixPath(parts[0]).suffix.lower() in TEACHERS_KINDS and not is_handed_in(parts[0]):
             return ()
-        return (Sender(parts[0] if len(parts) > 1 else _stem(parts[0])),)
+        return (Sender(parts[0] if len(parts) > 1 else stem(parts[0])),)
 
     return form
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
+    """A file's name without its ending."""
     notebook = NOTEBOOK.fullmatch(name)
     return notebook[1] if notebook else PurePosixPath(name).stem
-
-
-# ---- in which order --------------------------------------------------------------------------------------------------
-
-
-def family(path: str, number: int = 0) -> tuple[str, tuple[tuple[int, ...], ...]]:
-    """What the file that was handed in shares with its copies, and the numbers behind it: ``lab-1`` follows ``lab``.
-
-    Folders say nothing of it, nor does the platform's own ``number`` within the name. Of a file in a student's archive
-    the archive's name is shared, and the numbers are those of both.
-    """
-    stems = [_stem(part).replace(f"_{number}_", "_", 1) for part in path.split("/") if is_handed_in(part)]
-    marks = [COPIES.search(stem) for stem in stems]
-    root = stems[0][: marks[0].start()] if stems else ""
-    return root, tuple(tuple(map(int, re.findall("[0-9]+", mark[0]))) for mark in marks)
-
-
-def natural(text: str) -> list[tuple[int, str, str]]:
-    """A key by which ``lab 9`` comes before ``lab 10``; numbers of any length, and no two texts the same."""
-    parts = re.split("([0-9]+)", text)
-    digits = [part.lstrip("0") if place % 2 else "" for place, part in enumerate(parts)]
-    return [(len(own), own, part) for own, part in zip(digits, parts, strict=True)]
 
 
 # ---- what platforms write into files ---------------------------------------------------------------------------------
 
 
-def read_metadata(text: str) -> dict[str, tuple[Sender, ...]]:
+def read_metadata(text: str) -> dict[str, Senders]:
     """Gradescope's list of submissions: for each folder who handed it in.
 
     Only the lines that are needed are read, by their indentation: whatever students printed stands further in.
     """
-    people, times, section = {}, {}, ""
+    people: dict[str, list[dict[str, str]]] = {}
+    times, section = {}, ""
     for line in text.split("\n"):
         if head := re.fullmatch(r"([^\s:#-][^:]*):\s*", line):
             folder, section = _scalar(head[1]), ""

@@ -1,17 +1,17 @@
 """Policy: which attempt counts, what is late, and what lateness costs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .gradebook import Record
-from .naming import family, natural
+from .order import in_order, moment
 from .submission import Graded, Submission
+from .wording import count
 from .written import Answer, Mark, answers_of, mark_for
 
 MISSING = "missing"
-DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Rule:
     percent_a_day: float = 0
     refused_after: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.keep not in ("best", "last"):
             raise ValueError(f"keep: must be best or last; got {self.keep!r}. Choose one.")
         if not 0 <= self.percent_a_day <= 100:
@@ -61,6 +61,12 @@ class Rule:
         if self.due:
             # The offset is written down, so that the rule means the same wherever it is read again.
             object.__setattr__(self, "due", due_moment(self.due).isoformat())
+
+    def __str__(self) -> str:
+        due = f"due {self.due}" if self.due else "no due date"
+        off = f"{self.percent_a_day:g} % off each begun day late" if self.percent_a_day else "nothing off for lateness"
+        refused = "" if self.refused_after is None else f", no points after {self.refused_after} days"
+        return f"the {self.keep} attempt counts, {due}, {off}{refused}"
 
 
 ALWAYS_IN_TIME = Rule()
@@ -88,7 +94,7 @@ class Attempt:
     @property
     def late(self) -> str:
         """Such as ``2 days``; empty for what came in time."""
-        return f"{self.days_late} day{'s' * (self.days_late > 1)}" if self.days_late else ""
+        return count(self.days_late, "day") if self.days_late else ""
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class Row:
 
     @property
     def graded(self) -> Graded:
+        """What came of the attempt that counts."""
         return self.counted.record.graded if self.counted else Graded(MISSING, "Nothing was handed in.")
 
     @property
@@ -127,6 +134,7 @@ class Row:
 
     @property
     def attempts(self) -> int:
+        """How many times something was handed in; copies of the same bytes count once."""
         handed_in = (attempt.record.submission for attempt in self.tries)
         return len({(one.digest, one.submitted_at, one.number) for one in handed_in})
 
@@ -148,21 +156,17 @@ class Row:
         return self.graded.max_points + math.fsum(self.worth.values())
 
     @property
-    def marks(self) -> dict[tuple[str, str], tuple[float | None, str]]:
-        """Points and comments given by hand, by lab and question, for the student's page."""
-        return {(self.lab, answer.question): (mark.points, mark.comment) for answer, mark, _ in self.answers if mark}
-
-    @property
     def reason(self) -> str:
         """Why there is no score, or not a better one."""
         reasons = [self.graded.reason]
         if self.counted and self.counted.refused:
             reasons.append(f"Handed in {self.late} late, which is too late for points.")
-        last = self.tries[-1].record if self.tries else None
-        # The same bytes may have been taken for another lab, too: that is no further attempt.
-        is_other = last and last.submission.digest != self.counted.record.submission.digest
-        if is_other and self.points is not None and last.graded.points is None:
-            reasons.append(f"The last attempt, {last.submission.file}, has no score: {last.graded.reason}")
+        if self.counted and self.points is not None:
+            last = self.tries[-1].record
+            # The same bytes may have been taken for another lab, too: that is no further attempt.
+            is_other = last.submission.digest != self.counted.record.submission.digest
+            if is_other and last.graded.points is None:
+                reasons.append(f"The last attempt, {last.submission.file}, has no score: {last.graded.reason}")
         return " ".join(filter(None, reasons))
 
 
@@ -218,18 +222,17 @@ def home(submission: Submission, labs: set[str]) -> str:
 
 
 def filled(row: Row, attempts: list[Attempt], rule: Rule, marks: Mapping[str, Mark]) -> Row:
-    last = len(attempts) - 1
+    """The row of a student who handed in, with the attempt that counts under the rule and the marks for its answers."""
 
     def rank(n: int) -> tuple[bool, bool, float, int, int]:
         one = attempts[n]
-        best = rule.keep == "best" and one.points is not None
-        return one.points is not None, not one.refused, *((one.points, -one.days_late) if best else (0, 0)), n
+        merit = (one.points, -one.days_late) if rule.keep == "best" and one.points is not None else (0, 0)
+        return one.points is not None, not one.refused, *merit, n
 
-    best = attempts[max(range(last + 1), key=rank)]
-    one, graded = best.record.submission, best.record.graded
+    counts = attempts[max(range(len(attempts)), key=rank)]
+    one, graded = counts.record.submission, counts.record.graded
     answers = tuple((answer, *mark_for(answer, marks)) for answer in answers_of(one, graded))
-    name = row.name or one.name
-    return replace(row, name=name, tries=tuple(attempts), counted=best, answers=answers)
+    return replace(row, name=row.name or one.name, tries=tuple(attempts), counted=counts, answers=answers)
 
 
 def with_worth(rows: list[Row]) -> list[Row]:
@@ -250,42 +253,18 @@ def marked(rows: Iterable[Row]) -> tuple[int, int]:
 
 
 def attempt(record: Record, rule: Rule) -> Attempt:
+    """A submission held against the rule."""
     late = days_late(record.submission, rule.due)
     refused = rule.refused_after is not None and late > rule.refused_after
     return Attempt(record, late, refused, 0 if refused else max(0, 1 - late * rule.percent_a_day / 100))
 
 
 def days_late(submission: Submission, due: str) -> int:
-    at = moment(submission.submitted_at)
-    if not due or at is None:
+    """Begun days, as ``Rule`` counts them."""
+    at, until = moment(submission.submitted_at), moment(due)
+    if at is None or until is None:
         return int(submission.marked_late)
-    return max(0, math.ceil((at.replace(second=0, microsecond=0) - moment(due)) / DAY))
-
-
-def in_order(attempts: Sequence[Record]) -> list[Record]:
-    """One student's attempts as ``Rule`` has it: a copy counts as no earlier than what it is a copy of."""
-    latest, keyed = {}, []
-    for time, root, copies, known, one in sorted(map(kin, attempts), key=lambda kin: kin[:-1]):
-        latest[time, root] = max(known, latest.get((time, root), known))
-        name = natural(one.submission.file)
-        keyed.append(((time, latest[time, root], copies, name, one.submission.lab, one.submission.digest), one))
-    return [one for _, one in sorted(keyed, key=lambda pair: pair[0])]
-
-
-def kin(record: Record) -> tuple:
-    """When it was handed in, what it is a copy of and how many times over, and what else orders attempts."""
-    one = record.submission
-    at = moment(one.submitted_at)
-    return (at.timestamp() if at else -math.inf, *family(one.file, one.number), (one.number, record.run), record)
-
-
-def moment(text: str) -> datetime | None:
-    """A point in time, in local time without an offset; None for what is no date."""
-    try:
-        at = datetime.fromisoformat(text)
-        return at if at.tzinfo else at.astimezone()
-    except (ValueError, OverflowError, OSError):
-        return None
+    return max(0, math.ceil((at.replace(second=0, microsecond=0) - until) / timedelta(days=1)))
 
 
 def due_moment(text: str) -> datetime:

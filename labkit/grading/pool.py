@@ -1,6 +1,7 @@
 """Grade many submissions at once: on the cores of this machine, or on a Dask cluster."""
 
 import ctypes
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -12,12 +13,14 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from .grader import grade
 from .sandbox import confine
 from .sandbox.host import Seconds, Server
 from .submission import SYSTEM_ERROR, Graded, Submission
 
+PACKAGE = Path(__file__).resolve().parents[1]
 SET_PDEATHSIG = 1
 MOST_TRIES = 3
 BROKE = "The process that graded it ended each time it was tried. That is not the student's fault."
@@ -32,6 +35,13 @@ class Job:
     layered: bool = True
     preload: tuple[str, ...] = ()
 
+    def fingerprint(self) -> str:
+        """Changes when anything changes that a grade depends on: labkit, its exercises, the secret, the limits."""
+        files = sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".json"))
+        hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+        text = repr((hashes, self.secret, self.seconds, self.layered))
+        return hashlib.sha256(text.encode()).hexdigest()
+
 
 SERVERS: dict[tuple, Server] = {}  # of this process: one for each kind of job, started when it is first needed
 STARTING = threading.Lock()  # a cluster's worker may have several threads
@@ -43,18 +53,15 @@ def grade_here(submission: Submission, job: Job) -> Graded:
 
 
 def server_for(job: Job) -> Server:
+    """The server of this process that is fit for a job, started if there is none."""
     key = (job.layered, job.preload)
     with STARTING:
-        return started(key)
-
-
-def started(key: tuple) -> Server:
-    if key in SERVERS and not SERVERS[key].is_running:
-        SERVERS.pop(key).close()
-    if key not in SERVERS:
-        SERVERS[key] = Server(*key)
-        SERVERS[key].wait()
-    return SERVERS[key]
+        if key in SERVERS and not SERVERS[key].is_running:
+            SERVERS.pop(key).close()
+        if key not in SERVERS:
+            SERVERS[key] = Server(*key)
+            SERVERS[key].wait()
+        return SERVERS[key]
 
 
 def grade_all(
@@ -68,7 +75,7 @@ def grade_all(
     if executor is not None:
         yield from run(executor, waiting, job, workers)
     while executor is None and waiting:
-        with suppress(BrokenProcessPool), pool(job, workers) as processes:
+        with suppress(BrokenProcessPool), processes_for(job, workers) as processes:
             yield from run(processes, waiting, job, workers)
         for one in list(waiting)[:workers]:
             tries[one] += 1
@@ -98,6 +105,7 @@ def run(executor: Executor, waiting: deque, job: Job, workers: int) -> Iterator[
 
 
 def result_of(future: Future, one: Submission) -> Graded:
+    """What a worker gave; a system error where it gave up."""
     try:
         return future.result()
     except BrokenProcessPool:
@@ -106,13 +114,11 @@ def result_of(future: Future, one: Submission) -> Graded:
         return Graded(SYSTEM_ERROR, f"{BROKE} ({type(error).__name__})", remarks=one.remarks)
 
 
-def pool(job: Job, workers: int) -> ProcessPoolExecutor:
+def processes_for(job: Job, workers: int) -> ProcessPoolExecutor:
     """Processes that share one fork server where they can be forked."""
     if sys.platform == "linux":
         server_for(job)
-        context = multiprocessing.get_context("fork")
-    else:
-        context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     return ProcessPoolExecutor(workers, context, begin)
 
 
@@ -125,11 +131,13 @@ def begin() -> None:
 
 
 def close_servers() -> None:
+    """End the fork servers of this process."""
     while SERVERS:
         SERVERS.popitem()[1].close()
 
 
 def cores(wanted: int | None) -> int:
+    """How many processes to use: as many as wanted, or as there are cores for this one."""
     if wanted:
         return wanted
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

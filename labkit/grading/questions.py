@@ -31,6 +31,7 @@ def written(cells: Sequence[Cell]) -> Iterator[Written]:
 
 
 def below_questions(cells: Sequence[Cell]) -> list[bool]:
+    """Of each cell whether it is a text, but no question, right below a question."""
     texts = [cell.source if cell.kind == "markdown" else None for cell in cells]
     asks = [text is not None and bool(ASKS.search(text)) for text in texts]
     return [

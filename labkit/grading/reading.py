@@ -6,8 +6,10 @@ Outputs are dropped, and of a cell's metadata only its tags are kept: nothing el
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..exercises import LABS, exercises_of
+from .encoding import decode
 from .submission import Cell
 
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown", "html": "markdown"}
@@ -51,17 +53,7 @@ def read(data: bytes) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     return tuple(cell for cell in cells if cell), tuple(remarks)
 
 
-def decode(data: bytes) -> tuple[str, str]:
-    """Bytes as text, and the encoding that fitted."""
-    for encoding in (json.detect_encoding(data), "cp1252"):
-        try:
-            return data.decode(encoding), encoding
-        except UnicodeDecodeError:
-            pass
-    return data.decode("latin-1"), "latin-1"
-
-
-def _parse(text: str):
+def _parse(text: str) -> Any:
     if not text or text.isspace():
         raise Ungradable("The file is empty.")
     for whole in (int, float):
@@ -92,7 +84,7 @@ def _complaint(text: str, error: json.JSONDecodeError) -> str:
     return f"The file is {what} {where}, where it isn't valid JSON ({said}).{cut} Save it and hand it in again."
 
 
-def _listed(notebook) -> tuple[list, bool]:
+def _listed(notebook: Any) -> tuple[list, bool]:
     """The cells as they stand in the file, and whether it has the old format, where they lie in worksheets."""
     if not isinstance(notebook, dict):
         raise Ungradable(f"The file is JSON, but no notebook: it holds a {type(notebook).__name__}, not cells.")
@@ -104,7 +96,7 @@ def _listed(notebook) -> tuple[list, bool]:
     return [cell for cells in sheets if isinstance(cells, list) for cell in cells], True
 
 
-def _cell(raw) -> Cell | None:
+def _cell(raw: Any) -> Cell | None:
     """A cell, or None if it lacks a kind or a text."""
     if not isinstance(raw, dict):
         return None
@@ -157,11 +149,6 @@ def likely_labs(cells: Sequence[Cell]) -> tuple[str, ...]:
     names = names or {name for _, _, name, _ in found}  # the cells may have been turned into text
     fits = {lab: _fit(lab, names) for name in names for lab in ASKED_IN[name]}
     return tuple(sorted(lab for lab, fit in fits.items() if fit == max(fits.values())))
-
-
-def recognise(cells: Sequence[Cell]) -> str:
-    """The lab that a notebook looks like; empty if it defines nothing that any lab asks for."""
-    return next(iter(likely_labs(cells)), "")
 
 
 def _fit(lab: str, names: set[str]) -> tuple[float, int]:

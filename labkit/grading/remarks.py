@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ..exercises import exercises_of
 from .reading import definitions
 from .submission import Cell
+from .wording import few
 
-MOST_NAMED = 3
 MOST_TEXT = 2_000  # characters of a text cell that are shown
 SHELL = re.compile(r"!.+|[\w, ]+= *!.+|%%(?:bash|sh|script|system|cmd)\b.*|%(?:pip|conda|system|sx)\b.*")
 # What no exercise needs, and what those try who want to see or to change what they are graded with.
@@ -41,6 +41,7 @@ def not_code(cells: Sequence[Cell], lab: str) -> Iterator[str]:
 
 
 def shown(source: str) -> str:
+    """A cell's text, cut where it is long."""
     return source if len(source) <= MOST_TEXT else source[:MOST_TEXT] + " […]"
 
 
@@ -54,6 +55,7 @@ def defined_again(cells: Sequence[Cell], lab: str) -> Iterator[str]:
 
 
 def for_a_shell(cells: Sequence[Cell]) -> Iterator[str]:
+    """Lines that were meant for a shell or an installer."""
     lines = (line.strip()[:200] for cell in cells if cell.kind == "code" for line in cell.source.split("\n"))
     found = list(dict.fromkeys(filter(SHELL.match, lines)))
     if found:
@@ -61,6 +63,7 @@ def for_a_shell(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def odd(cells: Sequence[Cell]) -> Iterator[str]:
+    """Code cells with what is listed in ``ODD``."""
     code = [cell.source for cell in cells if cell.kind == "code"]
     for number, source in enumerate(code, 1):
         found = list(dict.fromkeys(next(filter(None, hit.groups())) for hit in ODD.finditer(source)))
@@ -69,6 +72,5 @@ def odd(cells: Sequence[Cell]) -> Iterator[str]:
             yield f"{what}, which no exercise needs, and gained nothing by it. Worth a look."
 
 
-def named(found: Sequence[str]) -> str:
-    listed = ", ".join(f"`{one[:80]}`" for one in found[:MOST_NAMED])
-    return listed + (f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else "")
+def named(code: Sequence[str]) -> str:
+    return few([f"`{one[:80]}`" for one in code])

@@ -1,17 +1,13 @@
-"""Who is in the course: a CSV as Canvas, Moodle or a spreadsheet writes it, held against what was handed in."""
+"""Who is in the course: a CSV as Canvas, Moodle or a spreadsheet writes it, held against who handed in."""
 
-import csv
-import io
-import os
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from .reading import decode
-from .submission import Submission
+from .csv_file import CsvError, CsvFile
 
 # Headers without capitals, spaces and signs. Of several ids the first in this order is the student's.
 IDS = (
@@ -22,10 +18,6 @@ EMAILS = "email emailaddress mail".split()
 NAMES = "name fullname studentname displayname".split()
 FIRST, LAST = "firstname first givenname givennames".split(), "lastname last surname familyname".split()
 NOBODY = ("Points Possible", "Student, Test")  # rows of a Canvas gradebook
-
-
-class RosterError(ValueError):
-    """Why a file can't serve as a roster, in one line."""
 
 
 @dataclass(frozen=True)
@@ -40,61 +32,53 @@ class Entry:
 
 @dataclass(frozen=True)
 class Roster:
+    """The students of a course, each id once, and what is odd about the list."""
+
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reconciled:
-    """What came of holding submissions against a roster.
+    """What came of holding those who handed in against a roster.
 
     Attributes
     ----------
-    submissions : tuple of Submission
-        With the roster's id and name where a student is in it.
-    roster : Roster
-        Whoever handed in has the platform's id among ``others``.
-    missing : tuple of Entry
-        Who handed in nothing.
+    known : dict
+        The roster's entry by the platform's id.
     unknown : tuple of str
         The platform's ids of those who aren't in the roster.
     notes : tuple of str
     """
 
-    submissions: tuple[Submission, ...]
-    roster: Roster
-    missing: tuple[Entry, ...]
-    unknown: tuple[str, ...]
-    notes: tuple[str, ...]
+    known: Mapping[str, Entry]
+    unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def read(path: str | os.PathLike) -> Roster:
-    """Read a CSV whose first row names the columns, with ``,``, ``;`` or tabs between them.
+def read(path: Path) -> Roster:
+    """Read a CSV whose first row names the columns.
 
     Raises
     ------
-    RosterError
-        If the file can't be read, or has no column for ids, names or e-mail addresses.
+    CsvError
+        If there is no such file, it is no text, or it has no column for ids, names or e-mail addresses.
     """
     try:
-        text, _ = decode(Path(path).read_bytes())
-        delimiter = max(",;\t", key=text.partition("\n")[0].count)
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row)]
+        data = path.read_bytes()
     except FileNotFoundError:
-        raise RosterError(f"{path}: there is no such file. Look at the spelling.") from None
-    except (OSError, csv.Error) as error:
-        raise RosterError(f"{path}: must be a CSV file; got {error}. Export it again.") from error
-    columns = _columns(rows[0]) if rows else {}
+        raise CsvError(f"{path}: there is no such file. Look at the spelling.") from None
+    header, *rows = [row for row in CsvFile.read(data, str(path)).rows if any(row)] or [[]]
+    columns = _columns(header)
     if not columns:
-        header = ", ".join(rows[0]) if rows else "nothing"
-        raise RosterError(f"{path}: must have a column id, name or e-mail; got {header}. Name them in the first row.")
-    entries = [_entry(columns, row) for row in rows[1:]]
+        got = ", ".join(header) or "nothing"
+        raise CsvError(f"{path}: must have a column id, name or e-mail; got {got}. Name them in the first row.")
+    entries = [_entry(columns, row) for row in rows]
     entries = [entry for entry in entries if entry.id and entry.name not in NOBODY]
-    number = Counter(entry.id for entry in entries)
-    notes = [f"The roster has {id!r} {times} times; its first row counts." for id, times in number.items() if times > 1]
-    return Roster(
-        tuple({entry.id: entry for entry in reversed(entries)}[id] for id in number), (*notes, *_alike(number))
-    )
+    times = Counter(entry.id for entry in entries)
+    notes = [f"The roster has {id!r} {n} times; its first row counts." for id, n in times.items() if n > 1]
+    first = {entry.id: entry for entry in reversed(entries)}
+    return Roster(tuple(first[id] for id in times), (*notes, *_alike(times)))
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
@@ -117,40 +101,29 @@ def _entry(columns: dict[str, int], row: Sequence[str]) -> Entry:
     return Entry(id, name, email, tuple(others))
 
 
-def reconcile(roster: Roster, submissions: Sequence[Submission]) -> Reconciled:
-    """Find each submission's student in the roster: by any id, byte for byte; else by a name that only one has."""
-    names = {one.student: one.name or one.student for one in submissions}
-    known = {id: entry for entry in reversed(roster.entries) for id in (entry.email, *entry.others)}
-    known |= {entry.id: entry for entry in roster.entries}
-    matched = {student: known[student] for student in names if student in known}
-    found = {entry.id for entry in matched.values()}
+def reconcile(roster: Roster, names: Mapping[str, str]) -> Reconciled:
+    """Find in the roster who handed in: by any id, byte for byte; else by a name that only one has.
+
+    Parameters
+    ----------
+    roster : Roster
+    names : dict
+        By the id that a platform gave; where a name is empty, the id may be one.
+    """
+    entry_of = {id: entry for entry in reversed(roster.entries) for id in (entry.email, *entry.others)}
+    entry_of |= {entry.id: entry for entry in roster.entries}
+    known = {student: entry_of[student] for student in names if student in entry_of}
+    found = {entry.id for entry in known.values()}
     left = [entry for entry in roster.entries if entry.id not in found]
-    matched |= _by_name(left, {student: name for student, name in names.items() if student not in matched})
-    aliases = defaultdict(list)
-    for student, entry in matched.items():
-        aliases[entry.id].append(student)
-    unknown = tuple(student for student in names if student not in matched)
+    known |= _by_name(left, {student: name or student for student, name in names.items() if student not in known})
+    unknown = tuple(student for student in names if student not in known)
     alike = _alike([*(entry.id for entry in roster.entries), *unknown])
-    return Reconciled(
-        submissions=tuple(_filled(one, matched.get(one.student)) for one in submissions),
-        roster=replace(roster, entries=tuple(_known_as(entry, aliases[entry.id]) for entry in roster.entries)),
-        missing=tuple(entry for entry in left if not aliases[entry.id]),
-        unknown=unknown,
-        notes=tuple(dict.fromkeys([*roster.notes, *alike])),
-    )
-
-
-def _filled(submission: Submission, entry: Entry | None) -> Submission:
-    return replace(submission, student=entry.id, name=entry.name or submission.name) if entry else submission
-
-
-def _known_as(entry: Entry, aliases: Sequence[str]) -> Entry:
-    return replace(entry, others=tuple(one for one in dict.fromkeys([*entry.others, *aliases]) if one != entry.id))
+    return Reconciled(known, unknown, tuple(dict.fromkeys([*roster.notes, *alike])))
 
 
 def _by_name(entries: Sequence[Entry], students: dict[str, str]) -> dict[str, Entry]:
     """Those pairs in which nobody else could be meant on either side."""
-    called = defaultdict(set)
+    called: dict[str, set[int]] = defaultdict(set)
     for place, entry in enumerate(entries):
         for key in _orders(entry.name or entry.id):
             called[key].add(place)

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from .csv_file import neutral
 from .policy import Row
 from .submission import SYSTEM_ERROR
-from .written import neutral
+from .wording import number
 
 LONGEST = 30_000  # Excel's cells hold 32,767 characters
 UNWANTED = dict.fromkeys([*range(9), *range(11, 32), 127], "\ufffd")  # controls but tab and line feed
@@ -22,7 +23,7 @@ UNWANTED = dict.fromkeys([*range(9), *range(11, 32), 127], "\ufffd")  # controls
 RUNS_AFTER_A_BREAK = re.compile(r'(?<=[;\t\n])(?="*[=+\-@])')
 
 
-def publish(folder: Path, rows: Sequence[Row]) -> None:
+def write_all(folder: Path, rows: Sequence[Row]) -> None:
     """Write ``gradebook.csv``, ``submissions.csv`` and ``written.csv``.
 
     A row for each missing student has an empty score, since a platform's import would take a 0 for a grade.
@@ -55,11 +56,12 @@ def gradebook(rows: Iterable[Row]) -> bytes:
 def line(row: Row, exercises: list[str]) -> list[str | float | None]:
     # What the grader itself failed at is no 0.
     points = {one.exercise: one.points for one in row.graded.outcomes if one.status != SYSTEM_ERROR}
+    mistakes = listed((one.exercise, one.mistakes) for one in row.graded.outcomes)
     return [
         *(row.student, row.name, row.batch, row.lab, row.file, row.attempts, row.graded.status, row.late),
         *(row.points, row.max_points if row.points is not None else None),
         *(points.get(exercise) for exercise in exercises),
-        *(row.written, listed(row, "mistakes"), remarks(row), row.reason),
+        *(row.written, mistakes, remarks(row), row.reason),
     ]
 
 
@@ -91,29 +93,28 @@ def written(rows: Iterable[Row]) -> bytes:
             known = given.get((row.batch, row.lab, answer.question))
             most = known.max_points if known else 1
             points, comment = (None, "") if earlier or not mark else (mark.points, mark.comment)
-            note = f"An earlier answer got {shown(mark.points)} of {shown(most)}." if earlier else ""
+            note = f"An earlier answer got {shown(mark.points)} of {shown(most)}." if earlier and mark else ""
             cells = [row.student, row.name, row.batch, row.lab, answer.question, answer.text]
             lines.append(((row.batch, row.lab, n, row.student), [*cells, points, most, comment, note, answer.key]))
     head = ["student", "name", "batch", "lab", "question", "answer", "points", "max_points", "comment", "note", "key"]
     return table(head, (cells for _, cells in sorted(lines, key=lambda line: line[0])))
 
 
-def listed(row: Row, ids: str) -> str:
+def listed(ids_of: Iterable[tuple[str, Sequence[str]]]) -> str:
     """Such as ``attention: omits_the_scale, ignores_the_mask; softmax: wrong_axis``."""
-    return "; ".join(
-        f"{one.exercise}: {', '.join(getattr(one, ids))}" for one in row.graded.outcomes if getattr(one, ids)
-    )
+    return "; ".join(f"{exercise}: {', '.join(ids)}" for exercise, ids in ids_of if ids)
 
 
 def remarks(row: Row) -> str:
-    sentences = list(row.graded.remarks)
-    sentences += [
-        f"The answer to “{answer.question}” changed after it was marked." for answer, _, old in row.answers if old
-    ]
-    return " ".join(filter(None, [listed(row, "remarks"), *sentences]))
+    """All that an instructor may want to look at, of exercises, notebook and answers."""
+    ids = listed((one.exercise, one.remarks) for one in row.graded.outcomes)
+    changed = [answer.question for answer, _, earlier in row.answers if earlier]
+    sentences = [f"The answer to “{question}” changed after it was marked." for question in changed]
+    return " ".join(filter(None, [ids, *row.graded.remarks, *sentences]))
 
 
-def table(head: list[str], lines: Iterable[list[str | float | None]]) -> bytes:
+def table(head: Sequence[str], lines: Iterable[Sequence[str | float | None]]) -> bytes:
+    """The bytes of a sheet."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(head)
@@ -125,13 +126,11 @@ def shown(cell: str | float | None) -> str:
     """A cell's text: numbers with two decimals at most, words such that no spreadsheet runs them."""
     if cell is None:
         return ""
-    if isinstance(cell, str):
-        return safe(cell)
-    text = f"{cell:.2f}"
-    return text.rstrip("0").rstrip(".")
+    return safe(cell) if isinstance(cell, str) else number(cell)
 
 
 def safe(text: str) -> str:
+    """Text that a spreadsheet can hold, and doesn't run."""
     lines = re.sub("\r\n?", "\n", text).translate(UNWANTED)
     cut = lines if len(lines) <= LONGEST else lines[:LONGEST] + " […]"
     return neutral(RUNS_AFTER_A_BREAK.sub(" ", cut))

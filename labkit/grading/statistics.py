@@ -5,39 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import StatisticsError, correlation, fmean
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..exercise import PRODUCT_OF_STEP, Outcome
 from ..mistakes import MISTAKES
-from .submission import Graded
+from .policy import Row
 
-TOGETHER = "Two things come together here."  # the line of a message that says so of the first two mistakes
 EXAMPLE = "ada"  # whose numbers a notebook asks for as it is handed out
 FEWEST = 5  # students: with fewer, how telling an exercise is would be chance
 STEPS = tuple(PRODUCT_OF_STEP)
-
-
-class Row(Protocol):
-    """The attempt that counts for a student in a lab.
-
-    ``points`` and ``written`` (given by hand) are None where there are none, ``late`` is empty or says how much,
-    ``reason`` why there is no score or not a better one; ``answers`` are the written ones with their marks, and whether
-    the mark was given for an earlier answer.
-    """
-
-    student: str
-    name: str
-    batch: str
-    lab: str
-    file: str
-    late: str
-    attempts: int
-    points: float | None
-    max_points: float
-    written: float | None
-    reason: str
-    answers: Sequence[tuple[Any, Any, bool]]
-    graded: Graded
 
 
 def place(row: Row) -> str:
@@ -75,8 +51,9 @@ class StepPair(NamedTuple):
     most: int
 
 
-def scored(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row.points is not None]
+def by_exercise(row: Row) -> dict[str, Outcome]:
+    """What came of a row's exercises, by their names."""
+    return {one.exercise: one for one in row.graded.outcomes}
 
 
 def telling(points: Sequence[Sequence[float]], item: int) -> float | None:
@@ -102,7 +79,7 @@ def telling(points: Sequence[Sequence[float]], item: int) -> float | None:
 
 def exercise_numbers(rows: Iterable[Row]) -> list[ExerciseNumbers]:
     """The numbers of each exercise, over the rows that have a score, in the order of the lab."""
-    by_name = [{one.exercise: one for one in row.graded.outcomes} for row in scored(rows)]
+    by_name = [by_exercise(row) for row in rows if row.points is not None]
     names = list(dict.fromkeys(name for found in by_name for name in found))
     points = [[found[name].points if name in found else 0.0 for name in names] for found in by_name]
 
@@ -118,7 +95,7 @@ def exercise_numbers(rows: Iterable[Row]) -> list[ExerciseNumbers]:
 
 def named(one: Outcome) -> tuple[str, ...]:
     """The likeliest mistake, or two that come together; the rest of an outcome's list are other names for it."""
-    return one.mistakes[: 2 if TOGETHER in one.message.split("\n") else 1]
+    return one.mistakes[: 2 if one.together else 1]
 
 
 def mistakes_seen(rows: Iterable[Row]) -> list[Seen]:

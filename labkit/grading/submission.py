@@ -109,4 +109,5 @@ class Graded:
 
     @property
     def max_points(self) -> float:
+        """The sum of what the outcomes can earn."""
         return sum(one.max_points for one in self.outcomes)

@@ -109,7 +109,8 @@ def test_a_cell_shows_points_by_sign_colour_and_words():
     page = class_page(
         [row("ada", got(2, mistakes=("fills_with_zero",)), got(4, "softmax"), got(0, "f", status="crashed"))]
     )
-    assert '<td class="s2" title="not right yet, fills with zero">◐ 2</td><td class="s4" title="right">✓ 4</td>' in page
+    assert '<td class="s2" title="not right yet, fills with zero">◐ 2</td>' in page
+    assert '<td class="s4" title="right">✓ 4</td>' in page
     assert '<td class="s0" title="stopped by an error">! 0</td>' in page
 
 
@@ -176,6 +177,10 @@ def test_every_header_cell_has_a_scope_and_every_picture_words():
     tags = Tags(PAGE)
     assert tags.of("th") and all(attrs["scope"] in ("row", "col") for attrs in tags.of("th"))
     assert all("aria-label" in attrs or attrs.get("aria-hidden") == "true" for attrs in tags.of("svg"))
+
+
+def test_a_lab_in_which_no_points_can_be_had_is_drawn_too():
+    assert "from 0 to 0 of 0 points." in text_of(row("a", got(0, of=0)))
 
 
 def test_a_class_of_nobody_has_a_page_too():

@@ -1,17 +1,21 @@
 """The student's page: what it says, what it keeps to itself, and that nothing of a student's runs in it."""
 
 import re
+from dataclasses import replace
 
 import pytest
+from handed_in import submission
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 from notebook_files import notebook
 
 from grading.rows import HOSTILE, Tags, everything, got, judged, row, ungraded
 from labkit.exercise import PRODUCT_OF_STEP, STATUSES
-from labkit.grading.feedback_page import ASKED, WORDS, feedback_name, feedback_page, theirs, wanted
+from labkit.grading.feedback_page import ASKED, feedback_name, feedback_page, pictures
+from labkit.grading.gradebook import Gradebook
 from labkit.grading.intake import collect
-from labkit.grading.page import plain
+from labkit.grading.page import WORDS, page, plain
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
 from labkit.grading.written import Answer, Mark
 
@@ -93,8 +97,18 @@ def test_a_mistake_that_does_not_show_in_the_weights_is_answered_in_words():
 
 
 def test_a_table_with_a_query_that_sees_nothing_has_no_counterpart():
-    picture = theirs(judged("zero")).replace("Query 1: 0.", "Query 1: (hidden); ")
-    assert wanted(picture) == ""
+    one = judged("zero")
+    assert len(pictures(one)) == 2
+    assert len(pictures(replace(one, mask=((False,) * len(one.mask[0]), *one.mask[1:])))) == 1
+
+
+def test_a_page_from_the_gradebook_is_the_page_of_what_was_graded(tmp_path):
+    rows = [row("ada", judged("zero"), judged("unscaled and zero"))]
+    with Gradebook.open(tmp_path / "gradebook.db") as book:
+        book.record(submission(), rows[0].graded, "f")
+        (kept,) = book.latest()
+    assert kept.graded == rows[0].graded
+    assert feedback_page([replace(rows[0], graded=kept.graded)]) == feedback_page(rows)
 
 
 def test_there_are_words_for_every_step_and_every_status():
@@ -103,7 +117,7 @@ def test_there_are_words_for_every_step_and_every_status():
 
 
 def test_what_a_function_was_asked_with_is_not_shown():
-    assert "smallest input" in judged("rounded").message
+    assert "smallest input" in judged("rounded").smallest
     said = text_of(row("ada", judged("rounded")))
     assert "smallest input" not in said and "Q = [[" not in said
 
@@ -197,6 +211,11 @@ def test_each_lab_has_its_section_and_no_anchor_is_there_twice():
     anchors = [attrs["id"] for _, attrs in tags.tags if "id" in attrs]
     assert len(tags.of("h2")) == 3 and len(anchors) == len({*anchors}) == 3
     assert {attrs["href"] for attrs in tags.of("a")} == {f"#{anchor}" for anchor in anchors}
+
+
+def test_a_value_that_a_page_lacks_is_an_error_and_no_gap():
+    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+        page("feedback.html")
 
 
 def test_the_same_rows_give_the_same_page():

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,12 +15,11 @@ from typing import Any
 from ...exercise import Outcome
 from ...exercises import LABS
 from ...feedback import code
-from ..batch import preload
 from ..intake import IntakeError, collect
 from ..pool import Job, close_servers, grade_here
 from ..sandbox.host import Seconds
-from ..submission import SYSTEM_ERROR, UNGRADABLE, Graded
-from .sheet import ExportError
+from ..submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission
+from .grade_sheet import ExportError
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(__file__).resolve().parent / "autograder"
@@ -29,13 +28,11 @@ NEEDED = ("numpy", "matplotlib")
 SECONDS = Seconds(cell=10, call=4, submission=120)  # twice the usual: the machines there are slow
 BEGINNING = (1980, 1, 1, 0, 0, 0)  # of time, for archives; so the same files make the same bytes
 
-UNGRADED = "This could not be graded, and so has no points of its own: {reason}\nPlease hand in again."
-
 
 # ---- the archive -----------------------------------------------------------------------------------------------------
 
 
-def export(path: Path | str, lab: str, secret: bytes) -> None:
+def export(path: Path, lab: str, secret: bytes) -> None:
     """Write the archive that is uploaded as a programming assignment's autograder.
 
     Parameters
@@ -63,6 +60,7 @@ def export(path: Path | str, lab: str, secret: bytes) -> None:
 
 
 def own_files() -> Iterator[tuple[str, bytes]]:
+    """All of labkit, by path."""
     for path in PACKAGE.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path.relative_to(PACKAGE.parent).as_posix(), path.read_bytes()
@@ -82,15 +80,17 @@ def results(graded: Graded) -> dict[str, Any]:
     if graded.status == SYSTEM_ERROR or any(one.status == "system_error" for one in graded.outcomes):
         reason = graded.reason or "it failed at an exercise"
         raise ExportError(f"export gradescope: the grader must not fail; got this: {reason} Run the autograder again.")
-    said = {"output_format": "text", "visibility": "visible", "stdout_visibility": "hidden"}
-    said["extra_data"] = {"status": graded.status, "numbers_of": graded.numbers_of, "isolation": graded.isolation}
+    extra = {"status": graded.status, "numbers_of": graded.numbers_of, "isolation": graded.isolation}
+    said = {"output_format": "text", "visibility": "visible", "stdout_visibility": "hidden", "extra_data": extra}
     if graded.status == UNGRADABLE:
-        return {**said, "score": 0, "output": "\n".join([UNGRADED.format(reason=graded.reason), *graded.remarks])}
+        why = f"This could not be graded, and so has no points of its own: {graded.reason}\nPlease hand in again."
+        return {**said, "score": 0, "output": "\n".join([why, *graded.remarks])}
     tests = [as_test(number, outcome) for number, outcome in enumerate(graded.outcomes, 1)]
     return {**said, "output": "\n".join(graded.remarks), "tests": tests}
 
 
 def as_test(number: int, outcome: Outcome) -> dict[str, Any]:
+    """An exercise in the form of a test, with its mistakes as tags."""
     paragraphs = "".join(f"<p>{code(html.escape(line))}</p>" for line in outcome.message.split("\n"))
     return {
         "number": str(number),
@@ -112,7 +112,7 @@ def main(root: Path = Path("/autograder")) -> int:
     """Grade what was handed in and write the results; without results Gradescope says that the autograder failed."""
     target, source = root / "results" / "results.json", root / "source"
     target.unlink(missing_ok=True)
-    graded = grade(root / "submission", (source / "lab").read_text(), sender(root), (source / "secret").read_bytes())
+    graded = grade(root, (source / "lab").read_text(), (source / "secret").read_bytes())
     try:
         text = json.dumps(results(graded), indent=1)
     except ExportError as error:
@@ -124,19 +124,10 @@ def main(root: Path = Path("/autograder")) -> int:
     return 0
 
 
-def sender(root: Path) -> dict[str, str]:
-    """Who handed it in, as far as Gradescope says so."""
+def grade(root: Path, lab: str, secret: bytes) -> Graded:
+    """Grade the one notebook of the lab that was handed in."""
     try:
-        user = json.loads((root / "submission_metadata.json").read_text(encoding="utf-8"))["users"][0]
-        return {"student": str(user["email"]), "name": str(user["name"])}
-    except (OSError, ValueError, LookupError, TypeError):
-        return {}
-
-
-def grade(folder: Path, lab: str, who: Mapping[str, str], secret: bytes) -> Graded:
-    """Grade the one notebook of the lab that is in a folder."""
-    try:
-        intake = collect(folder, lab)
+        intake = collect(root / "submission", lab)
     except IntakeError:
         return Graded(UNGRADABLE, "There is no notebook in it.")
     fitting = [one for one in intake.submissions if not one.problem] or list(intake.submissions[:1])
@@ -144,9 +135,18 @@ def grade(folder: Path, lab: str, who: Mapping[str, str], secret: bytes) -> Grad
         names = ", ".join(one.file for one in fitting)
         return Graded(UNGRADABLE, f"It holds several notebooks of this lab, {names}, and one is asked for.")
     try:
-        return grade_here(replace(fitting[0], **who), Job(secret, SECONDS, preload=preload(intake)))
+        return grade_here(with_sender(fitting[0], root), Job(secret, SECONDS, preload=intake.preload))
     finally:
         close_servers()
+
+
+def with_sender(submission: Submission, root: Path) -> Submission:
+    """The submission with who handed it in, as far as Gradescope says so."""
+    try:
+        user = json.loads((root / "submission_metadata.json").read_text(encoding="utf-8"))["users"][0]
+        return replace(submission, student=str(user["email"]), name=str(user["name"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return submission
 
 
 if __name__ == "__main__":

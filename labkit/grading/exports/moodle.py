@@ -1,129 +1,89 @@
-"""Moodle: a file for its grade import, or its own grading worksheet filled."""
+"""Moodle: a file for its grade import, or its own grading worksheet."""
 
 import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from .sheet import ExportError, Sheet, listed, other_maximum, plain, write_scores
+from ..csv_file import CsvFile
+from ..wording import number
+from .grade_sheet import ExportError, GradeSheet, Scored, listed
 
-IDENTIFIERS = ("Identifier", "ID number", "Email address", "Username")
+EMAIL, GRADE = "Email address", "Grade"
+IDENTIFIERS = ("Identifier", "ID number", EMAIL, "Username")
 MAXIMUM = "Maximum Grade"  # in whatever language, it stands beside the grade
 
 
-def export(
-    scores: Mapping[str, float],
-    identify: Mapping[str, str],
-    maximum: float,
-    by: str = "Email address",
-    item: str = "Grade",
-    feedback: Mapping[str, str] | None = None,
-) -> tuple[bytes, tuple[str, ...]]:
+def grade_import(students: Sequence[Scored]) -> tuple[bytes, tuple[str, ...]]:
     """Make a file for Moodle's grade import, which takes all of its rows or none.
-
-    Parameters
-    ----------
-    scores : dict
-        Points by student; who has none gets no row.
-    identify : dict
-        What Moodle knows a student by, letter by letter: e-mail address, ID number or user name.
-    maximum : float
-        The most that Moodle's grade item allows.
-    by : str
-        The header of the column with that.
-    item : str
-        The header of the column with the grades.
-    feedback : dict, optional
-        A text for each student who is to get one with the grade.
 
     Returns
     -------
     bytes
-        The file.
+        Points by e-mail address, which Moodle knows letter by letter.
     tuple of str
         Who was left out, and why.
     """
-    above = [student for student, score in scores.items() if not 0 <= score <= maximum]
-    if above:
-        raise ExportError(
-            f"export moodle: every score must lie between 0 and {maximum:g}; got others for {listed(above)}. "
-            "Give the item's maximum grade in Moodle."
-        )
-    known = {student: identify[student] for student in scores if identify.get(student)}
-    times = Counter(known.values())
-    shared = [student for student, name in known.items() if times[name] > 1]
+    times = Counter(one.email for one in students)
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([by, item, *(["Feedback"] if feedback else [])])
-    for student, name in known.items():
-        if times[name] == 1:
-            writer.writerow([name, plain(scores[student]), *([feedback.get(student, "")] if feedback else [])])
-    unknown = [student for student in scores if student not in known]
-    return out.getvalue().encode("utf-8", "surrogateescape"), left_out(by, unknown, shared)
+    writer.writerow([EMAIL, GRADE])
+    writer.writerows([one.email, number(one.points)] for one in students if one.email and times[one.email] == 1)
+    unknown = [one.ids[0] for one in students if not one.email]
+    shared = [one.ids[0] for one in students if one.email and times[one.email] > 1]
+    notes = [f"Left out, since the roster has no {EMAIL} for them: {listed(unknown)}."] if unknown else []
+    notes += [f"Left out, since they share their {EMAIL}: {listed(shared)}."] if shared else []
+    return out.getvalue().encode("utf-8", "surrogateescape"), tuple(notes)
 
 
-def left_out(by: str, unknown: list[str], shared: list[str]) -> tuple[str, ...]:
-    notes = [f"Left out, since the roster has no {by} for them: {listed(unknown)}."] if unknown else []
-    return (*notes, *([f"Left out, since they share their {by}: {listed(shared)}."] if shared else []))
+def worksheet(data: bytes, column: str = GRADE) -> GradeSheet:
+    """The grading worksheet that Moodle gives for an assignment.
 
-
-def fill(
-    data: bytes, scores: Mapping[str, float], column: str = "Grade", most: float | None = None
-) -> tuple[bytes, tuple[str, ...]]:
-    """Fill the grading worksheet that Moodle gives for an assignment; every byte outside of the grades stays.
+    Students are known by the participant's number, or else by ID number, e-mail address or user name.
 
     Parameters
     ----------
     data : bytes
-    scores : dict
-        Points by student: the participant's number, or else what another column knows them by.
     column : str
         The header above the grades, where Moodle speaks another language.
-    most : float, optional
-        What the lab is worth: if Moodle has another maximum, that is noted.
 
-    Returns
-    -------
-    bytes
-        The worksheet for the upload.
-    tuple of str
-        Who was left out, and why.
+    Raises
+    ------
+    CsvError, ExportError
+        If it is no text, or has no such column.
     """
-    sheet = Sheet.read(data, "export moodle")
-    headers = sheet.rows[0]
+    file = CsvFile.read(data, "export moodle")
+    headers = file.headers
     if headers.count(column) != 1:
-        got = ", ".join(map(repr, headers))
+        got = ", ".join(map(repr, headers)) or "an empty file"
         raise ExportError(
             f"export moodle: one column must be headed {column!r}; got {got}. Download the grading worksheet again."
         )
     at = headers.index(column)
     maximum = headers.index(MAXIMUM) if MAXIMUM in headers else min(at + 1, len(headers) - 1)
-    identifiers = [i for i, header in enumerate(headers) if i == 0 or header in IDENTIFIERS]
-    keys = {
-        index: tuple(participant(row[i]) if i == 0 else row[i] for i in identifiers)
-        for index, row in enumerate(sheet.rows[1:], 1)
-        if len(row) == len(headers)
-    }
-
-    def keep(row: int, score: float) -> str:
-        cells = sheet.rows[row]
-        return refusal(dict(zip(headers, cells, strict=True)) | {MAXIMUM: cells[maximum]}, score)
-
-    filled, notes = write_scores(sheet, at, keys, scores, keep)
-    return filled, notes + other_maximum((sheet.rows[row][maximum] for row in keys), most, "Moodle")
+    rows = {index: row for index, row in enumerate(file.rows) if index > 0 and len(row) == len(headers)}
+    others = [i for i, header in enumerate(headers) if i > 0 and header in IDENTIFIERS]
+    return GradeSheet(
+        "Moodle",
+        file,
+        at,
+        keys={index: (participant(row[0]), *(row[i] for i in others)) for index, row in rows.items()},
+        maxima=tuple(row[maximum] for row in rows.values()),
+        refusal=lambda row, score: refusal(dict(zip(headers, row, strict=True)) | {MAXIMUM: row[maximum]}, score),
+    )
 
 
 def participant(identifier: str) -> str:
     """The number in "Participant 1234", in any language."""
-    return re.search(r"\d*\Z", identifier)[0]
+    return re.findall(r"\d*\Z", identifier)[0]
 
 
 def refusal(row: Mapping[str, str], score: float) -> str:
     """Why Moodle would not take a score in a row, or an empty text."""
     if row.get("Grade can be changed", "Yes") != "Yes":
         return "since Moodle says that the grade can't be changed"
-    most = row.get(MAXIMUM, "").strip().replace(",", ".")
+    most = row[MAXIMUM].strip().replace(",", ".")
     if re.fullmatch(r"\d+(\.\d+)?", most) and score > float(most):
         return f"since their scores are above the maximum grade of {most}"
     return ""

@@ -17,11 +17,11 @@ from typing import Any
 from ... import labs, notebook
 from ...exercise import Exercise, Outcome
 from ...exercises import EXERCISES, exercises_of
+from ...feedback import without_verdict
 from ..grader import most_points
-from .sheet import ExportError
+from .grade_sheet import ExportError
 
 WRITTEN_POINTS = 1  # for an answer in words, which the instructor marks
-SCHEMA_VERSION = 3
 MARKERS = {
     "code": ("### BEGIN SOLUTION", "### END SOLUTION"),
     "markdown": ("<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"),
@@ -46,7 +46,7 @@ c.Execute.timeout = 120
 """
 
 
-def export(folder: Path | str, root: Path | str = ".") -> list[Path]:
+def export(folder: Path, root: Path) -> list[Path]:
     """Write a course folder, and return the files in it.
 
     Parameters
@@ -63,10 +63,10 @@ def export(folder: Path | str, root: Path | str = ".") -> list[Path]:
     labkit.labs.LabError
         If there is something wrong with a lab.
     """
-    folder, scripts = Path(folder), sorted(Path(root, "solutions").glob("*.py"))
+    scripts = sorted((root / "solutions").glob("*.py"))
     if not scripts:
         raise ExportError(
-            f"export nbgrader: there must be labs in solutions/*.py; found none in {Path(root).resolve()}. "
+            f"export nbgrader: there must be labs in solutions/*.py; found none in {root.resolve()}. "
             "Run it where the folder solutions/ is."
         )
     made = {folder / "nbgrader_config.py": configuration(folder / "nbgrader_config.py")}
@@ -122,11 +122,11 @@ def checked(cell: labs.Cell) -> Iterator[str]:
     for line in ast.parse("\n".join(cell.unsolved)).body:
         match line:
             case ast.Expr(ast.Call(ast.Name("check"), args, keywords)):
-                named = {keyword.arg: keyword.value for keyword in keywords}
+                named = {str(keyword.arg): keyword.value for keyword in keywords}
                 if "exercise" in named:
                     yield ast.literal_eval(named["exercise"])
                 else:
-                    yield args[0].id if args else next(iter(named))
+                    yield ast.unparse(args[0]) if args else next(iter(named))
 
 
 def with_both_versions(cell: labs.Cell) -> labs.Cell:
@@ -139,21 +139,25 @@ def with_both_versions(cell: labs.Cell) -> labs.Cell:
 
 
 def counting_cell(lab: str, exercise: Exercise) -> labs.Cell:
+    """The cell that is worth an exercise's points."""
     part, most = exercise.asks_only.get(lab), most_points(exercise, lab)
     lines = TEST.format(name=exercise.name, part=part, points=most).split("\n")
     return labs.Cell(f"points-{exercise.name}", "code", [], lines, lines)
 
 
 def answer_metadata(cell: labs.Cell) -> dict[str, Any]:
+    """What makes a cell an answer: code is graded by its counting cell, words by the instructor."""
     if cell.kind == "markdown":
         return describe(cell.id, grade=True, solution=True, points=WRITTEN_POINTS)
     return describe(cell.id, solution=True)
 
 
-def describe(name: str, grade: bool = False, locked: bool = False, solution: bool = False, **points) -> dict[str, Any]:
+def describe(
+    name: str, grade: bool = False, locked: bool = False, solution: bool = False, **points: float
+) -> dict[str, Any]:
     """A cell's metadata; nbgrader allows these fields and no others."""
     kind = {"grade": grade, "locked": locked, "solution": solution, "task": False}
-    return {"schema_version": SCHEMA_VERSION, "grade_id": name, **kind, **points}
+    return {"schema_version": 3, "grade_id": name, **kind, **points}
 
 
 def points(name: str, part: str | None, names: Mapping[str, Any]) -> float:
@@ -172,7 +176,7 @@ def points(name: str, part: str | None, names: Mapping[str, Any]) -> float:
         if name in names:
             outcome = check(name, part, names[name])
         else:
-            outcome = notebook.SESSION.outcomes.get(name) or missing(name)
+            outcome = notebook.SESSION.outcomes.get(name) or missing(name, "The notebook has nothing of this name.")
     if outcome.status == "system_error":
         raise RuntimeError(f"{outcome.message} Please mark this cell by hand.")
     print(outcome)
@@ -186,8 +190,8 @@ def check(name: str, part: str | None, answer: Any) -> Outcome:
             return notebook.check(**{name: answer})
         return notebook.check(answer, exercise=name, part=part)
     except ValueError as error:
-        return Outcome(name, "missing", 0, EXERCISES[name].points, message=str(error))
+        return missing(name, str(error))
 
 
-def missing(name: str) -> Outcome:
-    return Outcome(name, "missing", 0, EXERCISES[name].points, message="The notebook has nothing of this name.")
+def missing(name: str, why: str) -> Outcome:
+    return without_verdict(name, "missing", EXERCISES[name].points, why)

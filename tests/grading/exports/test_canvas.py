@@ -1,5 +1,6 @@
 """Canvas's gradebook comes back with one column filled and every other byte as it was."""
 
+import codecs
 import re
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.grading.exports import canvas
-from labkit.grading.exports.sheet import BOM, ExportError
+from labkit.grading.exports.grade_sheet import ExportError, Scored, rows_of
 
 COLUMN = "Lab 3 (1234)"
 EXPORTED = (
@@ -23,12 +24,18 @@ EXPORTED = (
 )
 
 
+def fill(data, column, points, most=20):
+    """Fill in points by id."""
+    students = [Scored((student,), "", score, most) for student, score in points.items()]
+    return canvas.gradebook(data, column).filled(students)
+
+
 def lines_that_differ(before, after):
     return [(a, b) for a, b in zip(before.split(b"\n"), after.split(b"\n"), strict=True) if a != b]
 
 
 def test_scores_are_written_by_canvas_id_and_nothing_else_changes():
-    filled, notes = canvas.fill(EXPORTED, COLUMN, {"17": 12.5, "18": 20})
+    filled, notes = fill(EXPORTED, COLUMN, {"17": 12.5, "18": 20})
     assert lines_that_differ(EXPORTED, filled) == [
         (
             b'"Lovelace, Ada",17,007,ada@example.org,"A and ""B""",9.5,,1',
@@ -41,19 +48,19 @@ def test_scores_are_written_by_canvas_id_and_nothing_else_changes():
 
 @pytest.mark.parametrize("student", ["007", "ada@example.org"])
 def test_students_are_found_by_their_other_ids_too(student):
-    filled, notes = canvas.fill(EXPORTED, COLUMN, {student: 1})
+    filled, notes = fill(EXPORTED, COLUMN, {student: 1})
     assert b"9.5,1,1\n" in filled and len(notes) == 1
 
 
 def test_ids_are_texts():
-    filled, notes = canvas.fill(EXPORTED, COLUMN, {"07": 1, "017": 1, "17.0": 1, "ADA@example.org": 1})
+    filled, notes = fill(EXPORTED, COLUMN, {"07": 1, "017": 1, "17.0": 1, "ADA@example.org": 1})
     assert filled == EXPORTED
     expected = "With a score, but not in the file, or not in one row alone: '07', '017', '17.0', 'ADA@example.org'."
     assert notes[0] == expected
 
 
 def test_excused_students_and_those_whom_the_assignment_is_not_for_are_left_and_named():
-    filled, notes = canvas.fill(EXPORTED, COLUMN, {"19": 4, "21": 5, "20": 6})
+    filled, notes = fill(EXPORTED, COLUMN, {"19": 4, "21": 5, "20": 6})
     assert lines_that_differ(EXPORTED, filled) == [
         (b"Nobody,20,9,no@example.org,A,,-,", b"Nobody,20,9,no@example.org,A,,6,")
     ]
@@ -65,22 +72,22 @@ def test_excused_students_and_those_whom_the_assignment_is_not_for_are_left_and_
 
 @pytest.mark.parametrize("student", ["22", "x", "", "Student, Test"])
 def test_the_test_student_and_the_points_possible_stay(student):
-    filled, notes = canvas.fill(EXPORTED, COLUMN, {student: 4})
+    filled, notes = fill(EXPORTED, COLUMN, {student: 4})
     assert filled == EXPORTED and repr(student) in notes[0]
 
 
 def test_with_semicolons_and_decimal_commas_a_decimal_comma_is_written():
     exported = "Student;ID;Section;Übung (5)\r\nPoints Possible;;;10,00\r\nMeier;1;A;8,00\r\nRoth;2;A;\r\n"
-    filled, _ = canvas.fill(exported.encode(), "Übung (5)", {"1": 7.5, "2": 3})
+    filled, _ = fill(exported.encode(), "Übung (5)", {"1": 7.5, "2": 3})
     assert filled == exported.replace("8,00", "7,5").replace("Roth;2;A;", "Roth;2;A;3").encode()
 
 
 @pytest.mark.parametrize("possible", ["20", "20.0", "20,00"])
 def test_points_possible_that_are_not_what_the_lab_is_worth_are_noted(possible):
     exported = EXPORTED.replace(b"10,20,(read", b'10,"' + possible.encode() + b'",(read')
-    _, notes = canvas.fill(exported, COLUMN, {"17": 12}, 28)
+    _, notes = fill(exported, COLUMN, {"17": 12}, 28)
     assert notes[-1] == "The lab is worth 28 points, the maximum in Canvas is 20: change that in Canvas."
-    _, notes = canvas.fill(exported, COLUMN, {"17": 12}, 20.0)
+    _, notes = fill(exported, COLUMN, {"17": 12}, 20.0)
     assert "maximum" not in notes[-1]
 
 
@@ -90,34 +97,47 @@ def test_a_column_that_is_missing_is_an_error_which_lists_the_assignments():
         "The assignments are: 'Lab 2 (1233)', 'Lab 3 (1234)'."
     )
     with pytest.raises(ExportError, match=f"^{re.escape(message)}$"):
-        canvas.fill(EXPORTED, "Lab 3", {})
+        fill(EXPORTED, "Lab 3", {})
 
 
 @pytest.mark.parametrize("column", ["ID", "Student", "Final Score"])
 def test_a_column_that_is_no_assignment_is_not_filled(column):
     with pytest.raises(ExportError, match="got 0 of them"):
-        canvas.fill(EXPORTED, column, {"17": 1})
+        fill(EXPORTED, column, {"17": 1})
 
 
 def test_a_column_that_is_there_twice_is_an_error():
     with pytest.raises(ExportError, match="got 2 of them"):
-        canvas.fill(EXPORTED.replace(b"Lab 2 (1233)", b"Lab 3 (1234)"), COLUMN, {})
+        fill(EXPORTED.replace(b"Lab 2 (1233)", b"Lab 3 (1234)"), COLUMN, {})
+
+
+def test_each_row_is_one_students_and_the_surest_text_wins():
+    keys = {1: ("17", "ada"), 2: ("18", "17"), 3: ("19", "twin"), 4: ("20", "twin")}
+    assert rows_of(["17", "ada", "18", "twin", "007"], keys) == {"17": 1, "18": 2}
+
+
+def test_of_a_students_ids_the_one_in_the_file_counts():
+    ada, nobody = Scored(("ada", "17"), "", 5, 20), Scored(("no", "one"), "", 1, 20)
+    filled, notes = canvas.gradebook(EXPORTED, COLUMN).filled([ada, nobody])
+    assert b"9.5,5,1\n" in filled and "'no'" in notes[0] and "'17'" not in "".join(notes)
 
 
 def test_a_file_that_is_no_gradebook_is_an_error():
     with pytest.raises(ExportError, match="must have the headers of a Canvas gradebook.*got 'Name', 'Mark'"):
-        canvas.fill(b"Name,Mark\nada,3\n", "Mark", {"ada": 1})
+        fill(b"Name,Mark\nada,3\n", "Mark", {"ada": 1})
+    with pytest.raises(ExportError, match="headers of a Canvas gradebook.*got an empty file"):
+        fill(b"", "Mark", {})
 
 
 def test_names_in_two_columns_do_no_harm():
     exported = b"LastName,FirstName,ID,SIS Login ID,Section,L (1)\nStudent,Test,9,t,A,\nLovelace,Ada,17,ada,A,\n"
-    filled, notes = canvas.fill(exported, "L (1)", {"17": 1, "9": 1})
+    filled, notes = fill(exported, "L (1)", {"17": 1, "9": 1})
     assert filled == exported.replace(b"ada,A,", b"ada,A,1") and "'9'" in notes[0]
 
 
 def test_a_file_in_an_old_encoding_keeps_it():
     exported = "Student,ID,Section,Über (1)\nMüller,1,A,\n".encode("cp1252")
-    assert canvas.fill(exported, "Über (1)", {"1": 2})[0] == exported[:-1] + b"2\n"
+    assert fill(exported, "Über (1)", {"1": 2})[0] == exported[:-1] + b"2\n"
 
 
 # A file in pieces: what stands before the cell, in it and after it. The test puts together what must come out.
@@ -131,7 +151,7 @@ def test_every_byte_outside_of_the_column_stays(rows, end, delimiter, bom, data)
         return '"' + text.replace('"', '""') + '"'
 
     header = delimiter.join(["Student", "ID", "Section", "Lab (1)", "Other (2)", "Third (3)"]) + end
-    before = after = (BOM if bom else b"") + header.encode()
+    before = after = (codecs.BOM_UTF8 if bom else b"") + header.encode()
     scores, decimal_commas = {}, delimiter == ";" and not any(cell == "5.25" for _, cell, _ in rows)
     for number, (name, cell, rest) in enumerate(rows):
         head, tail = [quoted(name), f"{number}", "A", ""], ["", quoted(rest) + end]
@@ -143,6 +163,6 @@ def test_every_byte_outside_of_the_column_stays(rows, end, delimiter, bom, data)
                 text = text.replace(".", ",")
             cell = quoted(text) if cell.startswith('"') else text
         after += (delimiter.join(head) + cell + delimiter.join(tail)).encode()
-    filled, notes = canvas.fill(before, "Lab (1)", scores)
+    filled, notes = fill(before, "Lab (1)", scores)
     assert filled == after
-    assert canvas.fill(filled, "Lab (1)", scores) == (filled, notes)
+    assert fill(filled, "Lab (1)", scores) == (filled, notes)

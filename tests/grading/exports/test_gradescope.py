@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from peers import LAB, ROOT, WRONG, filled_in
+from test_import_order import packages_loaded_by
 
 from labkit.exercise import Outcome
 from labkit.exercises import exercises_of
@@ -71,9 +72,8 @@ def valid(results):
 
 
 def test_an_exercise_is_a_test_with_its_mistakes_as_tags():
-    wrong = Outcome(
-        "softmax", "failed", 1.5, 3, ("softmax_over_columns",), ("overflow",), "Row 1 < row 2.\nUse `axis`?"
-    )
+    found = {"mistakes": ("softmax_over_columns",), "remarks": ("overflow",)}
+    wrong = Outcome("softmax", "failed", 1.5, 3, message="Row 1 < row 2.\nUse `axis`?", **found)
     right = Outcome("attention", "passed", 4, 4, message="Right.")
     read = valid(gradescope.results(Graded("graded", outcomes=(wrong, right), remarks=("Code cell 2 did not run.",))))
     assert read["tests"][0] == {
@@ -143,6 +143,11 @@ def test_the_scripts_are_at_the_root_and_can_be_run_and_the_secret_is_nobody_els
         "secret": "-rw-------",
     }
     assert "labkit/grading/sandbox/server.py" in modes and not [name for name in modes if "__pycache__" in name]
+
+
+def test_what_grades_there_needs_only_what_is_installed_there():
+    loaded = packages_loaded_by("import labkit.grading.exports.gradescope")
+    assert "numpy" in loaded and not loaded & {"IPython", "distributed", "jinja2", "nbformat", "tqdm"}
 
 
 # ---- as Gradescope runs it -------------------------------------------------------------------------------------------

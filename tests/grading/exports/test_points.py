@@ -67,6 +67,14 @@ def test_moodles_own_worksheet_is_filled(graded, tmp_path):
     assert to.read_text() == text.replace("Ada,,", "Ada,3.25,")
 
 
+def test_a_worksheet_in_another_language_is_filled_under_the_header_that_is_named(graded, tmp_path):
+    worksheet = tmp_path / "Bewertung.csv"
+    text = "ID,Bewertung,Beste Bewertung\nTeilnehmer/in901,,4\n"
+    worksheet.write_text(text)
+    assert main(["export", "moodle", str(worksheet), "--column", "Bewertung", "--graded", str(graded)]) == 0
+    assert (tmp_path / "Bewertung-filled.csv").read_text() == text.replace(",,", ",3.25,")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -1,0 +1,49 @@
+"""The course as its gradebook knows it: who is in it, under which rules its labs stand, and so what counts."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from .gradebook import Gradebook, with_tuples
+from .policy import Row, Rule, counted
+from .roster import Entry, Reconciled, Roster, reconcile
+
+
+def remember_roster(book: Gradebook, roster: Roster) -> None:
+    """Keep who is in the course, in place of what was kept before."""
+    book.remember("roster", [asdict(entry) for entry in roster.entries])
+    book.remember("notes of roster", roster.notes)
+
+
+def roster_of(book: Gradebook) -> Roster:
+    """The roster that was kept; empty if there never was one."""
+    entries = with_tuples(book.recall("roster", []))
+    return Roster(tuple(Entry(**one) for one in entries), tuple(book.recall("notes of roster", [])))
+
+
+def remember_rule(book: Gradebook, labs: Iterable[str], rule: Rule | None) -> None:
+    """Keep the rule for these labs; without one, what was kept before holds."""
+    kept = book.recall("rules", {})
+    given = dict.fromkeys(labs, asdict(rule)) if rule else {lab: asdict(Rule()) for lab in labs if lab not in kept}
+    book.remember("rules", kept | given)
+
+
+def rules_of(book: Gradebook) -> dict[str, Rule]:
+    """The rule of each lab that was graded."""
+    return {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
+
+
+def who_is_who(book: Gradebook) -> Reconciled:
+    """Hold all who ever handed in against the roster, if there is one, and keep what came of it."""
+    roster = roster_of(book)
+    if not roster.entries:
+        return Reconciled({})
+    handed_in = (record.submission for record in book.latest())
+    found = reconcile(roster, {one.sender or one.student: one.name for one in handed_in})
+    book.remember("known", {student: [entry.id, entry.name] for student, entry in found.known.items()})
+    return found
+
+
+def rows_of(book: Gradebook) -> list[Row]:
+    """What counts, a row for each student and lab."""
+    names = {entry.id: entry.name for entry in roster_of(book).entries}
+    return counted(book.latest(), rules_of(book), roster=names, marks=book.marks())
