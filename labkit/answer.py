@@ -1,4 +1,8 @@
-"""A student's value, read as an array whatever form it has, and compared with the right one."""
+"""A student's value, read as an array whatever form it has, and compared with the right one.
+
+What may come back is not only the array that was asked for: lists, tensors, words, None. ``read`` makes an array of
+it or says why not, ``compare`` says in what an array differs from the right one.
+"""
 
 import math
 import re
@@ -11,6 +15,7 @@ import numpy as np
 # Numbers closer than this, relative to 1 + |right|, are equal. float32 noise is about 5e-7 at the
 # sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
 TOLERANCE = {"float16": 2e-2, "default": 1e-5}
+MOST_WORDS = 300  # characters of an error's text
 NUMBER = re.compile(r"\s*[-+]?(\d{1,20}([.,]\d{0,20})?|[.,]\d{1,20})\s*")  # as one may write it in quotation marks
 
 
@@ -18,7 +23,14 @@ NUMBER = re.compile(r"\s*[-+]?(\d{1,20}([.,]\d{0,20})?|[.,]\d{1,20})\s*")  # as 
 class Fault:
     """What is wrong with an answer at first sight.
 
-    ``kind`` is one of nothing, type, shape, numbers, finite, values; ``text`` says it in words.
+    Attributes
+    ----------
+    kind : str
+        One of nothing, type, shape, numbers (of the wrong kind), finite, values, raised.
+    text : str
+        The same in words, to go on from "your function" or "your table".
+    place : tuple of int
+        Where it shows, counted from 0, if it is about one number.
     """
 
     kind: str
@@ -27,7 +39,18 @@ class Fault:
 
 
 def read(value: Any) -> np.ndarray | Fault:
-    """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array."""
+    """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array.
+
+    Parameters
+    ----------
+    value : anything
+        What a student's function gave back, or what stands in a table.
+
+    Returns
+    -------
+    array or Fault
+        A copy of its own, of kind b, i, u or f; a fault of kind nothing or type if it can't be read as one.
+    """
     if value is None:
         return Fault("nothing", "gave back nothing (None)")
     if value is Ellipsis:
@@ -39,8 +62,8 @@ def read(value: Any) -> np.ndarray | Fault:
     try:
         array = plain(value)
     except Exception as error:  # a foreign object's own conversion may raise anything
-        uneven = "inhomogeneous" in str(error)
-        reason = "its rows have different lengths" if uneven else first_line(error)
+        uneven = "inhomogeneous" in words_of(error)
+        reason = "its rows have different lengths" if uneven else words_of(error)
         return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
     if array.dtype.kind in "US":
         return in_quotes(str(array.flat[0]))
@@ -50,11 +73,13 @@ def read(value: Any) -> np.ndarray | Fault:
 
 
 def in_quotes(text: str) -> Fault:
+    """Numbers in quotation marks, as from a spreadsheet: how are they to be written?"""
     point = f", and with a point: {text.strip().replace(',', '.')}" if "," in text and NUMBER.fullmatch(text) else ""
     return Fault("type", f"holds text, such as {text!r}: numbers stand without quotation marks{point}")
 
 
 def plain(value: Any) -> np.ndarray:
+    """An array of NumPy's own class that shares no memory with ``value``; what conversion raises goes through."""
     if hasattr(value, "detach"):  # a torch tensor that is part of a graph has no array of its own
         value = value.detach()
     if isinstance(value, np.ma.MaskedArray):
@@ -65,7 +90,7 @@ def plain(value: Any) -> np.ndarray:
     return np.array(array.astype(float) if array.dtype == object else array, subok=False)
 
 
-def in_one_go(value: Sequence):
+def in_one_go(value: Sequence) -> np.ndarray | list:
     """A list as NumPy reads it; number by number where it holds what NumPy can't read."""
     try:
         array = np.asarray(value)
@@ -74,7 +99,7 @@ def in_one_go(value: Sequence):
     return nested(value) if array.dtype == object else array
 
 
-def nested(value: Any):
+def nested(value: Any) -> Any:
     """Lists within lists, with arrays and tensors inside turned into lists, too."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [nested(item) for item in value]
@@ -85,11 +110,17 @@ def a_or_an(name: str) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-def first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def words_of(error: BaseException) -> str:
+    """The first line of an error's text, in as many characters as anyone reads."""
+    try:
+        lines = str(error).splitlines()
+    except Exception:  # an error of the student's own may fail to say what it is
+        lines = []
+    return (lines[0] if lines else "no message")[:MOST_WORDS]
 
 
 def tolerance(array: np.ndarray) -> float:
+    """How far from the right number an entry may be, relative to 1 + |right|: float16 has fewer digits."""
     return TOLERANCE.get(str(array.dtype), TOLERANCE["default"])
 
 
@@ -99,40 +130,44 @@ def without_leading_ones(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarra
     return array.reshape(shape) if extra > 0 and array.shape == (1,) * extra + shape else array
 
 
-def compare(array: np.ndarray, right: np.ndarray, within: float | None = None) -> Fault | None:
+def compare(array: np.ndarray, right: np.ndarray, within: float | np.ndarray | None = None) -> Fault | None:
     """Shape, then kind of numbers, then finiteness, then values; None if all is well.
 
     Parameters
     ----------
-    array, right : arrays
-    within : float, optional
+    array, right : arrays (...)
+        The student's and the right one; ``array`` may have leading axes of size 1 more.
+    within : float or array (...), optional
         Largest absolute difference; by default the tolerance of the answer's dtype.
+
+    Returns
+    -------
+    Fault or None
+        Of kind shape, numbers, finite or values; the last two with the place of the (worst) number.
     """
     array = without_leading_ones(array, right.shape)
     if array.shape != right.shape:
         return Fault("shape", f"has shape {array.shape}")
-    if right.dtype == bool and array.dtype != bool and not np.isin(array, (0, 1)).all():
-        looks = (
-            " It looks like a mask that is added to scores."
-            if np.isin(array[~np.isin(array, (0, 1))], -np.inf).all()
-            else ""
-        )
-        return Fault("numbers", f"holds {number(odd_one(array))}, where each entry should say yes or no.{looks}")
+    odd = array[~np.isin(array, (0, 1))] if right.dtype == bool else array[:0]
+    if odd.size:
+        looks = " It looks like a mask that is added to scores." if np.isneginf(odd).all() else ""
+        return Fault("numbers", f"holds {number(odd.flat[0])}, where each entry should say yes or no.{looks}")
     strange = np.isnan(array) | (np.isinf(array) & (array != right))
     if strange.any():
         place = tuple(int(i) for i in np.argwhere(strange)[0])
         return Fault("finite", f"{number(array[place])} {where(place)}", place)
     allowed = within if within is not None else tolerance(array) * (1 + np.abs(right))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        if near(array, right, allowed).all():
+            return None
         distance = np.where(array == right, 0, np.abs(np.subtract(array, right, dtype=float)))
-    if (distance <= allowed).all():
-        return None
     place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
     return Fault("values", f"{number(array[place])} {where(place)}", place)
 
 
-def odd_one(array: np.ndarray):
-    return array[~np.isin(array, (0, 1))].flat[0]
+def near(a: np.ndarray, b: np.ndarray, within: np.ndarray | float) -> np.ndarray:
+    """Where two arrays hold the same, be it infinite, or numbers no further apart than ``within``."""
+    return (a == b) | (np.abs(np.subtract(a, b, dtype=float)) <= within)
 
 
 def where(place: tuple[int, ...]) -> str:

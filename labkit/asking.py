@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from .answer import words_of
 from .exercise import Answer
 
 SECONDS = 10.0  # for one question; a right answer takes less than a thousandth of this
-AGAIN = 0.05
-MOST_PRINTED = 10_000
-MOST_WORDS = 300
+AGAIN = 0.05  # seconds until a function that went on is stopped once more
+MOST_PRINTED = 10_000  # characters
 OURS = str(Path(__file__).parent)
 
 
@@ -34,7 +34,7 @@ class TimeUp(BaseException):
 class Printed(io.TextIOBase):
     """Keeps the beginning of what is printed, and counts the rest: a function may print more than fits into memory."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.kept, self.left_out = "", 0
 
     def write(self, text: str) -> int:
@@ -49,7 +49,22 @@ class Printed(io.TextIOBase):
 
 
 def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -> Answer:
-    """Call ``function`` with copies of the arguments, in the order in which they stand."""
+    """Call ``function`` with copies of the arguments, in the order in which they stand.
+
+    Parameters
+    ----------
+    function : callable
+        A student's, which may do anything.
+    args : dict
+        By name, in the order of the signature; never altered.
+    seconds : float
+        After that it is stopped, where the system can (see ``timed``).
+
+    Returns
+    -------
+    Answer
+        Whatever the function raises is in it; ``KeyboardInterrupt`` alone goes through.
+    """
     copies = {name: copied(value) for name, value in args.items()}
     printed = Printed()
     try:
@@ -77,6 +92,7 @@ def copied(value: Any) -> Any:
 
 
 def unchanged(before: Any, after: Any) -> bool:
+    """Whether an argument is still what it was."""
     if isinstance(before, np.ndarray):
         return before.shape == after.shape and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
     return before == after
@@ -103,7 +119,8 @@ def timed(function: Callable, args: Iterable[Any], seconds: float) -> Any:
         signal.signal(signal.SIGALRM, earlier)
 
 
-def stop(signum: int, frame: FrameType | None):
+def stop(signum: int, frame: FrameType | None) -> None:
+    """Raise ``TimeUp`` in the student's code, and once more at its next line."""
     # A bare except swallows the first TimeUp; the next line, which is the except's own, then raises another.
     while frame is not None and is_students(frame):
         frame.f_trace = stop_at_line
@@ -112,7 +129,7 @@ def stop(signum: int, frame: FrameType | None):
     raise TimeUp
 
 
-def stop_at_line(frame: FrameType, event: str, arg: Any):
+def stop_at_line(frame: FrameType, event: str, arg: Any) -> Callable:
     if event == "line":
         raise TimeUp
     return stop_at_line
@@ -120,28 +137,17 @@ def stop_at_line(frame: FrameType, event: str, arg: Any):
 
 def failed(error: BaseException, printed: str) -> Answer:
     """The error with the last line that is the student's own, and the shapes that met there."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_students(frame)]
-    numbers = [line for frame, line in traceback.walk_tb(error.__traceback__) if is_students(frame)]
-    line = linecache.getline(frames[-1].f_code.co_filename, numbers[-1]).strip() if frames else ""
-    return Answer(
-        error=words_of(error),
-        error_type=type(error).__name__,
-        line=line,
-        shapes=shapes_on(line, frames[-1]) if frames else "",
-        printed=printed,
-    )
-
-
-def words_of(error: BaseException) -> str:
-    """The first line of an error's text, in as many characters as anyone reads."""
-    try:
-        lines = str(error).splitlines()
-    except Exception:  # an error of the student's own may fail to say what it is
-        lines = []
-    return (lines[0] if lines else "no message")[:MOST_WORDS]
+    told = Answer(error=words_of(error), error_type=type(error).__name__, printed=printed)
+    own = [(frame, number) for frame, number in traceback.walk_tb(error.__traceback__) if is_students(frame)]
+    if not own:
+        return told
+    frame, number = own[-1]
+    line = linecache.getline(frame.f_code.co_filename, number).strip()
+    return replace(told, line=line, shapes=shapes_on(line, frame))
 
 
 def is_students(frame: FrameType) -> bool:
+    """Whether a frame runs neither our code, nor Python's own, nor an installed package's."""
     file = frame.f_code.co_filename
     return not (file.startswith((OURS, "<frozen", sys.base_prefix)) or "site-packages" in file)
 

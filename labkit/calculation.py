@@ -5,14 +5,17 @@ right step and a mistaken one are written alike::
 
     def weights(masked_scores): ...
 
-All functions work on leading axes too: one head and many are the same chain.
+All functions work on leading axes too: one head and many are the same chain (Note 3.2, sections 1 to 4).
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
+
+from .exercise import Way
 
 # Quantity -> the function that makes it. The order is the order of the calculation.
 RIGHT: dict[str, Callable] = {
@@ -35,31 +38,37 @@ ORDER = {quantity: place for place, quantity in enumerate(RIGHT)}
 # A skipped step hands on what it was given.
 PASSES_ON = {"parts": "projected", "scores": "raw_scores", "masked_scores": "scores", "final": "merged"}
 
-SIZES: dict[str, Callable] = {
-    "d_k": lambda known: known["Q"].shape[-1],
-    "d_v": lambda known: known["V"].shape[-1],
-    "n_q": lambda known: known["Q"].shape[-2],
-    "n_k": lambda known: known["K"].shape[-2],
-    "d_model": lambda known: known["X"].shape[-1],
-}
+# A size, the quantity that it is read off, and the axis.
+SIZES = {"d_k": ("Q", -1), "d_v": ("V", -1), "n_q": ("Q", -2), "n_k": ("K", -2), "d_model": ("X", -1)}
+
+
+def chain(first: str, last: str) -> tuple[str, ...]:
+    """The steps from one quantity to another, both included, in the order of the calculation."""
+    return tuple(RIGHT)[ORDER[first] : ORDER[last] + 1]
+
+
+def steps_from(given: Iterable[str], answer: str) -> tuple[str, ...]:
+    """The part of one head's chain that leads from given quantities to the answer; the mask is always part of it."""
+    start = max((ORDER[name] for name in given if name in ORDER), default=0)
+    return tuple(step for step in chain("allowed", answer) if ORDER[step] > start or step == "allowed")
 
 
 # The core's own functions raise where students' code gives nan, and their checks would take most of the
 # time when thousands of suspects are tried: hence these three in their barest form.
 
 
-def softmax(scores, axis=-1):
-    """Softmax in which a slice that is empty or infinite turns to nan."""
+def softmax(scores: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
+    """Softmax of an array (...) along an axis, in which a slice that is empty or infinite turns to nan."""
     e = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
 
 
-def split(Y, n_heads):
+def split(Y: np.ndarray, n_heads: int) -> np.ndarray:
     """(T, n_heads * width) -> (n_heads, T, width)"""
     return Y.reshape(Y.shape[0], n_heads, -1).swapaxes(0, 1)
 
 
-def merge(Z):
+def merge(Z: np.ndarray) -> np.ndarray:
     """(..., n_heads, T, width) -> (..., T, n_heads * width)"""
     *lead, h, T, width = Z.shape
     return Z.swapaxes(-3, -2).reshape(*lead, T, h * width)
@@ -72,22 +81,27 @@ def parameters(function: Callable) -> tuple[str, ...]:
     return tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind is not kinds.KEYWORD_ONLY)
 
 
-def look_up(known: Mapping, name: str):
-    """A quantity that is known, or a size that follows from one."""
-    return known[name] if name in known else SIZES[name](known)
+def look_up(known: Mapping[str, Any], name: str) -> Any:
+    """A quantity that is known, or a size that follows from one; else a ``KeyError``."""
+    if name in known:
+        return known[name]
+    quantity, axis = SIZES[name]
+    return known[quantity].shape[axis]
 
 
-def apply(function: Callable, known: Mapping, options: Mapping = {}):
+def apply(function: Callable, known: Mapping[str, Any], options: Mapping[str, Any] = {}) -> Any:
     """Call a step with the quantities that its parameters name."""
     return function(*[look_up(known, name) for name in parameters(function)], **options)
 
 
-def applies(way, known: Mapping) -> bool:
+def applies(way: Way, known: Mapping[str, Any]) -> bool:
     """Whether a mistake comes up at all: with no mask (None), nobody gets the mask wrong."""
     return all(known.get(name, ...) is not None for name in parameters(way.function))
 
 
-def run(steps: Iterable[str], known: dict, ways: Iterable = (), skips: Iterable[str] = ()) -> dict:
+def run(
+    steps: Iterable[str], known: dict[str, Any], ways: Iterable[Way] = (), skips: Iterable[str] = ()
+) -> dict[str, Any]:
     """Make the quantities of ``steps`` one after the other and add them to ``known``.
 
     Parameters
@@ -96,7 +110,7 @@ def run(steps: Iterable[str], known: dict, ways: Iterable = (), skips: Iterable[
     known : dict
         The quantities given at the start; a ``mask`` of None hides nothing. It is filled as far as
         the calculation gets.
-    ways : iterable of ``exercise.Way``
+    ways : iterable of Way
         Ways of going wrong: each takes the place of a step, or spoils its result.
     skips : names of steps that hand on what they were given
 

@@ -1,10 +1,12 @@
 """Which mistake, or which two, explain an answer: evidence for and against every suspect."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from .answer import near
 from .calculation import run
 from .exercise import Way
 from .lineup import Lineup, Raised, Suspect, answer_of
@@ -19,41 +21,82 @@ ENOUGH_NUMBERS = 3  # where errors differ, so many wrong numbers have to be expl
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A student's answer to one input: what came, within what it counts as equal, and which cells are open."""
+class Numbers:
+    """Numbers that came back, and how near others have to be to count as equal.
 
-    answer: np.ndarray | Raised
-    within: np.ndarray | float = 0.0
-    wrong: bool = True
+    Attributes
+    ----------
+    value : array (...)
+    within : float or array (...)
+        Largest absolute difference.
+    open : bool array (...), optional
+        True in cells that say nothing about a mistake.
+    slack : float
+        How many times ``within`` a mistaken step may be off, since numbers were rounded on the way.
+    """
+
+    value: np.ndarray
+    within: np.ndarray | float
     open: np.ndarray | None = None
+    slack: float = 1.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A student's answer to one input.
+
+    Attributes
+    ----------
+    answer : Numbers or Raised
+    wrong : bool
+    extreme : bool
+        Numbers came back for extreme ones; never so for an error, from which no number can be solved for.
+    """
+
+    answer: Numbers | Raised
+    wrong: bool = True
     extreme: bool = False
-    slack: float = 1.0  # how many times ``within`` a mistaken step may be off, since numbers were rounded on the way
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for a suspect: wrong numbers explained, errors in the same words, and errors in other words."""
+    """What speaks for a suspect.
+
+    Attributes
+    ----------
+    numbers : int
+        Wrong numbers that it explains.
+    words : int
+        Inputs on which it raises the same error in the same words.
+    unlike : int
+        Inputs on which it raises another error; twice as much where only one side raised.
+    compared : int
+        Inputs on which both sides gave numbers.
+    """
 
     numbers: int
     words: int
-    unlike: int  # twice as much where only one side raised
+    unlike: int
     compared: int
 
-    @property
     def is_whole(self) -> bool:
+        """Whether nothing is left unexplained."""
         return not self.unlike and (self.numbers > 0 or self.words > 0)
 
-    @property
     def is_enough(self) -> bool:
+        """Whether enough is explained to overlook errors that aren't."""
         return self.numbers >= ENOUGH_NUMBERS
 
-    @property
     def is_ample(self) -> bool:
-        return self.is_enough and self.compared > self.unlike
+        """Whether enough is explained, and on more inputs than errors are left: two mistakes explain much by chance."""
+        return self.is_enough() and self.compared > self.unlike
 
     @property
     def strength(self) -> tuple[int, int]:
         return -self.unlike, self.numbers
+
+
+Weighed = Sequence[tuple[Suspect, Evidence]]
 
 
 def diagnose(lineup: Lineup, seen: Mapping[int, Seen], pairs: bool = True) -> list[Suspect]:
@@ -76,40 +119,51 @@ def diagnose(lineup: Lineup, seen: Mapping[int, Seen], pairs: bool = True) -> li
         One for each set of mistakes; several where they come to the same on all these inputs.
     """
     with np.errstate(all="ignore"):
-        order = telling_first(lineup, seen)
+        seen = telling_first(lineup, seen)
         is_table = lineup.exercise.is_table
-        single = weigh(lineup, lineup.singles, seen, order)
-        found = best(single, "is_whole", MOST_FOR_A_TABLE if is_table else None)
+        single = weigh(lineup, lineup.singles, seen)
+        found = best(single, Evidence.is_whole, MOST_FOR_A_TABLE if is_table else None)
         if found or not tells_more(seen):
             return found
-        solved = [solve(lineup, suspect, seen, order) for suspect in lineup.unsolved]
-        found = best(weigh(lineup, filter(None, solved), seen, order), "is_whole")
+        found = best(weigh(lineup, solved(lineup, seen), seen), Evidence.is_whole)
         if found or not pairs:
             return found
-        double = weigh(lineup, plausible_pairs(lineup, seen, order), seen, order)
-        return (
-            best(double, "is_whole", 1 if is_table else None) or best(single, "is_enough") or best(double, "is_ample")
-        )
+        double = weigh(lineup, plausible_pairs(lineup, seen), seen)
+        found = best(double, Evidence.is_whole, 1 if is_table else None)
+        return found or best(single, Evidence.is_enough) or best(double, Evidence.is_ample)
 
 
-def solve(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Suspect | None:
-    """Find the number with which a suspect gives the wrong answers to extreme inputs, or else the first wrong one.
+def solved(lineup: Lineup, seen: Mapping[int, Seen]) -> Iterable[Suspect]:
+    """The suspects with a number to be solved for, where there is one that fits."""
+    for suspect in lineup.unsolved:
+        (way,) = suspect.ways
+        number = solve(lineup, way, seen)
+        if number is not None:
+            yield Suspect(suspect.mistakes, (with_number(way, number),))
+
+
+def with_number(way: Way, number: float) -> Way:
+    return replace(way, options=dict.fromkeys(way.unknown, number), unknown={})
+
+
+def solve(lineup: Lineup, way: Way, seen: Mapping[int, Seen]) -> float | None:
+    """Find the number with which a way gives the wrong answers to extreme inputs, or else the first wrong one.
 
     The range is halved by the sum of those numbers that grow from its one end to the other.
     """
-    (way,) = suspect.ways
-    name, number = way.unknown
-    indices = [i for i in order if seen[i].extreme and seen[i].wrong] or order[:1]
+    indices = [i for i, one in seen.items() if one.extreme and one.wrong] or list(seen)[:1]
 
-    def guess(value: float) -> np.ndarray | None:
-        return run_alone(lineup, replace(way, options={name: value}), indices)
+    def guess(number: float) -> np.ndarray:
+        return run_alone(lineup, with_number(way, number), indices)
 
-    low, high = guess(number.low), guess(number.high)
-    came = all_numbers([seen[i].answer for i in indices])
-    if low is None or high is None or not low.shape == high.shape == came.shape:
+    (between,) = way.unknown.values()
+    low, high = guess(between.low), guess(between.high)
+    answers = [seen[i].answer for i in indices]
+    came = all_numbers(answer.value for answer in answers if isinstance(answer, Numbers))
+    if not low.shape == high.shape == came.shape:
         return None
     rising = np.isfinite(low) & (high > low) & np.isfinite(came)
-    bottom, top, wanted = number.low, number.high, came[rising].sum()
+    bottom, top, wanted = between.low, between.high, came[rising].sum()
     if not low[rising].sum() < wanted < high[rising].sum():
         return None
     for _ in range(MOST_HALVINGS):
@@ -118,33 +172,33 @@ def solve(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen], order: lis
         if abs(off) <= 1e-9 * (1 + abs(wanted)):
             break
         bottom, top = (middle, top) if off < 0 else (bottom, middle)
-    return Suspect(suspect.mistakes, (replace(way, options={name: middle}, unknown=None),))
+    return middle
 
 
-def run_alone(lineup: Lineup, way: Way, indices: list[int]) -> np.ndarray | None:
-    """All numbers of a way's answers to several inputs, kept nowhere."""
+def run_alone(lineup: Lineup, way: Way, indices: list[int]) -> np.ndarray:
+    """All numbers of a way's answers to several inputs, kept nowhere; none if one of them raises."""
     exercise = lineup.exercise
     try:
         all_known = [run(exercise.steps, dict(lineup.inputs[i]), (way,), exercise.skips) for i in indices]
-        return all_numbers([answer_of(exercise, known) for known in all_known])
+        return all_numbers(answer_of(exercise, known) for known in all_known)
     except Exception:  # a mistaken step may raise anything
-        return None
+        return all_numbers([])
 
 
-def all_numbers(arrays) -> np.ndarray:
-    return np.concatenate([array.ravel().astype(float) for array in arrays if isinstance(array, np.ndarray)] or [[]])
+def all_numbers(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0), *(array.ravel().astype(float) for array in arrays)])
 
 
-def telling_first(lineup: Lineup, seen: Mapping[int, Seen]) -> list[int]:
-    """Inputs in an order in which a contradiction shows soon: wrong answers first, numbers before errors.
+def telling_first(lineup: Lineup, seen: Mapping[int, Seen]) -> dict[int, Seen]:
+    """Answers in an order in which a contradiction shows soon: wrong ones first, numbers before errors.
 
     Where all sizes are alike, hardly any mistake raises, which would contradict nothing.
     """
 
-    def rank(i: int):
+    def rank(i: int) -> tuple:
         return not seen[i].wrong, isinstance(seen[i].answer, Raised), number_of_sizes(lineup, i), lineup.right(i).size
 
-    return sorted(seen, key=rank)
+    return {i: seen[i] for i in sorted(seen, key=rank)}
 
 
 def number_of_sizes(lineup: Lineup, index: int) -> int:
@@ -153,15 +207,15 @@ def number_of_sizes(lineup: Lineup, index: int) -> int:
 
 def tells_more(seen: Mapping[int, Seen]) -> bool:
     """Whether there are wrong numbers, and not just one all over, that two mistakes might explain."""
-    arrays = [one.answer for one in seen.values() if one.wrong and not isinstance(one.answer, Raised)]
+    arrays = [one.answer.value for one in seen.values() if one.wrong and isinstance(one.answer, Numbers)]
     numbers = [array[np.isfinite(array)] for array in arrays if array.dtype.kind in "biuf"]
     return any(array.size and np.ptp(array.astype(float)) > 0 for array in numbers)
 
 
-def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen], order: list[int]) -> Iterable[Suspect]:
-    """The pairs that one look at one input does not rule out."""
-    index = order[0]
-    if isinstance(seen[index].answer, Raised):
+def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
+    """The pairs that one look at one input, the first, does not rule out."""
+    index, numbers = next((i, one.answer) for i, one in seen.items())
+    if isinstance(numbers, Raised):
         return lineup.pairs
     guesses = lineup.pair_guesses(index)
     hiding = {s.ways[0] for s in lineup.singles if hides_all(lineup.calculation(s.ways, index).get("allowed"))}
@@ -170,7 +224,7 @@ def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen], order: list[int]) 
     def is_plausible(pair: Suspect, guess: np.ndarray | Raised | None) -> bool:
         if isinstance(guess, Raised):
             return may_raise
-        return guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, seen[index])
+        return guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, numbers)
 
     return [pair for pair, guess in zip(lineup.pairs, guesses, strict=True) if is_plausible(pair, guess)]
 
@@ -180,19 +234,19 @@ def hides_all(allowed: np.ndarray | None) -> bool:
     return allowed is not None and not np.asarray(allowed).any(axis=-1).all()
 
 
-def weigh(lineup: Lineup, suspects: Iterable[Suspect], seen: Mapping[int, Seen], order: list[int]):
+def weigh(lineup: Lineup, suspects: Iterable[Suspect], seen: Mapping[int, Seen]) -> Weighed:
     """Each suspect that nothing speaks against, with what speaks for it."""
-    weighed = ((suspect, evidence_against(lineup, suspect, seen, order)) for suspect in suspects)
+    weighed = ((suspect, evidence_for(lineup, suspect, seen)) for suspect in suspects)
     return [(suspect, evidence) for suspect, evidence in weighed if evidence is not None]
 
 
-def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
-    """The suspects with the strongest evidence, usual ways of going wrong first.
+def best(weighed: Weighed, enough: Callable[[Evidence], bool], most: int | None = None) -> list[Suspect]:
+    """Of the suspects with enough evidence those with the strongest, usual ways of going wrong first.
 
     With ``most``, unusual ways are left out, and where still more sets of mistakes come to the same,
     there is no telling.
     """
-    found = [(suspect, evidence) for suspect, evidence in weighed if getattr(evidence, enough)]
+    found = [(suspect, evidence) for suspect, evidence in weighed if enough(evidence)]
     if not found:
         return []
     top = max(evidence.strength for _, evidence in found)
@@ -202,78 +256,77 @@ def best(weighed, enough: str, most: int | None = None) -> list[Suspect]:
     for suspect in likely:
         if most is None or suspect.rank == likely[0].rank:
             each.setdefault(suspect.ids, suspect)
-    if most is None and not (enough == "is_whole" and top[1]):
+    explains_numbers = enough is Evidence.is_whole and top[1] > 0
+    if most is None and not explains_numbers:
         most = MOST_BY_WORDS
     if most is None or len(each) <= most:
         return list(each.values())[:MOST_ALIKE]
     return likely[:1] if likely[0].is_frequent else []
 
 
-def evidence_against(lineup, suspect: Suspect, seen: Mapping[int, Seen], order: list[int]) -> Evidence | None:
+def evidence_for(lineup: Lineup, suspect: Suspect, seen: Mapping[int, Seen]) -> Evidence | None:
     """What speaks for a suspect, or None if any answer speaks against it."""
     numbers = words = unlike = compared = 0
-    for left, index in zip(range(len(order), 0, -1), order, strict=True):
-        if len(suspect.mistakes) == 2 and unlike >= compared + left:  # it can't become ample any more
+    for done, (index, one) in enumerate(seen.items()):
+        if len(suspect.mistakes) == 2 and unlike >= compared + len(seen) - done:  # it can't become ample any more
             return None
-        known, one = lineup.calculation(suspect.ways, index), seen[index]
+        known = lineup.calculation(suspect.ways, index)
         if "raised" in known or isinstance(one.answer, Raised):
             both = "raised" in known and isinstance(one.answer, Raised)
             alike = both and known["raised"] == one.answer
             words, unlike = words + alike, unlike + (0 if alike else 1 if both else 2)
             continue
-        explained = explained_numbers(lineup, suspect, known, index, one)
+        explained = explained_numbers(lineup, suspect, known, index, one.answer)
         if explained is None:
             return None
         numbers, compared = numbers + explained, compared + 1
     return Evidence(numbers, words, unlike, compared)
 
 
-def explained_numbers(lineup: Lineup, suspect: Suspect, known: Mapping, index: int, one: Seen) -> int | None:
+def explained_numbers(
+    lineup: Lineup, suspect: Suspect, known: Mapping[str, Any], index: int, numbers: Numbers
+) -> int | None:
     """How many wrong numbers of one answer the suspect explains; None if it would have given others."""
-    guess = answer_of(lineup.exercise, known)
-    free = free_cells(known, one)
-    if differ_at_a_glance(guess, one) and (free is None or guess.shape != one.answer.shape):
+    guess, value = answer_of(lineup.exercise, known), numbers.value
+    free = free_cells(known, numbers)
+    if differ_at_a_glance(guess, numbers) and (free is None or guess.shape != value.shape):
         return None
     coarser = max(mistake.coarser for mistake in suspect.mistakes)
     if coarser > 1 and not np.nanmax(np.abs(guess), initial=0) > COARSE_SIZE:
         return None  # against so coarse a measure, small numbers would all be equal
-    within = one.within * (coarser if any(mistake.step == "hand" for mistake in suspect.mistakes) else one.slack)
+    by_hand = any(mistake.step == "hand" for mistake in suspect.mistakes)
+    within = numbers.within * (coarser if by_hand else numbers.slack)
     free = np.zeros(guess.shape, dtype=bool) if free is None else free
-    if not (equal(guess, one.answer, within) | both_spoilt(guess, one.answer) | free).all():
+    if not (near(guess, value, within) | both_spoilt(guess, value) | free).all():
         return None
     right = lineup.right(index)
     if right.shape != guess.shape:
         return guess.size
-    return int((~equal(right, one.answer, one.within) & ~equal(right, guess, one.within) & ~free).sum())
+    return int((~near(right, value, numbers.within) & ~near(right, guess, numbers.within) & ~free).sum())
 
 
-def free_cells(known: Mapping, seen: Seen) -> np.ndarray | None:
+def free_cells(known: Mapping[str, Any], numbers: Numbers) -> np.ndarray | None:
     """Cells that say nothing about a mistake: those left open, and the rows of queries without any allowed key."""
-    free = seen.open
+    free = numbers.open
     if known.get("allowed") is not None and "masked_scores" in known:
         empty = ~np.asarray(known["allowed"]).any(axis=-1)
-        shape = seen.answer.shape
+        shape = numbers.value.shape
         if empty.any() and len(shape) >= 2 and shape[-2] == empty.shape[-1]:
             rows = np.broadcast_to(empty.reshape(-1, shape[-2])[0][:, None], shape)
             free = rows if free is None else free | rows
     return free
 
 
-def differ_at_a_glance(guess: np.ndarray, one: Seen) -> bool:
+def differ_at_a_glance(guess: np.ndarray, numbers: Numbers) -> bool:
     """Shapes, and one number, with room for what rounding by hand may do: that settles most comparisons."""
-    a, b = guess, one.answer
+    a, b = guess, numbers.value
     if a.shape != b.shape or a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
         return True
     if a.size == 0:
         return False
     middle = a.size // 2
-    x, y = a.item(middle), b.item(middle)
-    within = one.within if np.ndim(one.within) == 0 else one.within.item(middle)
-    return abs(x - y) > within * (MOST_SLACK if one.slack > 1 else 1)
-
-
-def equal(a: np.ndarray, b: np.ndarray, within) -> np.ndarray:
-    return (np.abs(np.subtract(a, b, dtype=float)) <= within) | (a == b)
+    within = numbers.within.item(middle) if isinstance(numbers.within, np.ndarray) else numbers.within
+    return abs(a.item(middle) - b.item(middle)) > within * (MOST_SLACK if numbers.slack > 1 else 1)
 
 
 def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing", "system_error", "guessed")
 
-# What a step makes when a mistake at it doesn't say otherwise.
+# The steps, in the order of the calculation: what each makes when a mistake at it doesn't say otherwise.
 PRODUCT_OF_STEP = {
     "scores": "raw_scores",
     "scale": "scores",
@@ -41,6 +41,8 @@ class Case:
         that isn't finite is then a remark and not a fault.
     remark : str
         When set, a wrong answer costs nothing and leaves this remark.
+    raises : bool
+        An error is the right answer, such as for a query without any allowed key.
     """
 
     label: str
@@ -53,7 +55,25 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back when a student's function was asked: a value, or an error, never both."""
+    """What came back when a student's function was asked: a value, or an error, never both.
+
+    Attributes
+    ----------
+    value : anything
+    error, error_type : str
+        What was raised, in its own words; a value came back where ``error_type`` is empty.
+    line : str
+        The student's own line where it was raised, if there is one.
+    shapes : str
+        Of the arrays that this line names, such as ``"Q (5, 3), K (7, 3)"``.
+    printed : str
+        What was printed meanwhile, or the beginning of it.
+    altered : tuple of str
+        Arguments that were written into.
+    unattempted : bool
+        There is nothing but a placeholder yet.
+    timed_out : bool
+    """
 
     value: Any = None
     error: str = ""
@@ -68,13 +88,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """A parameter that may have any value in a range: the usual ones are tried, any other is solved for."""
+    """A parameter that may have any value in a range: the ``usual`` ones are tried, any other is solved for."""
 
     low: float
     high: float
     usual: tuple[float, ...]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[float]:
         return iter(self.usual)
 
 
@@ -94,8 +114,8 @@ class Way:
         Steps that hand on what they were given.
     options : dict
         The values of the keyword-only parameters.
-    unknown : (name, AnyNumber), optional
-        A keyword-only parameter whose value has to be solved for.
+    unknown : dict
+        The one keyword-only parameter whose value has to be solved for, and its ``AnyNumber``; empty if there is none.
     """
 
     makes: str
@@ -103,27 +123,53 @@ class Way:
     spoils: bool = False
     skips: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    unknown: tuple[str, AnyNumber] | None = None
+    unknown: Mapping[str, AnyNumber] = field(default_factory=dict)
 
 
+@dataclass(repr=False, eq=False)
 class Mistake:
-    """A wrong version of one step: a name, a sentence for the student, and the ways it is made."""
+    """A wrong version of one step: a name, what the student reads, and the ways it is made.
 
-    def __init__(self, id: str, step: str, sentence: str, *, remark=False, frequent=False, coarser=1.0):
-        if step not in PRODUCT_OF_STEP:
-            steps = ", ".join(PRODUCT_OF_STEP)
+    Attributes
+    ----------
+    id, step : str
+        The step is one of ``PRODUCT_OF_STEP``.
+    sentence : str
+        What was seen and one question; names in braces stand for numbers (see ``feedback.fields_of``).
+    remark : bool
+        It is said but costs nothing.
+    frequent : bool
+        It is named before others that come to the same.
+    coarser : float
+        In a table, numbers may be off by so many times what rounding allows.
+    ways : list of Way
+
+    Raises
+    ------
+    ValueError
+        For a step that there isn't.
+    """
+
+    id: str
+    step: str
+    sentence: str
+    remark: bool = False
+    frequent: bool = False
+    coarser: float = 1.0
+    ways: list[Way] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.step not in PRODUCT_OF_STEP:
             raise ValueError(
-                f"mistake: the step of {id} must be one of {steps}; got {step!r}. Choose where it is made."
+                f"mistake: the step of {self.id} must be one of {', '.join(PRODUCT_OF_STEP)}; got {self.step!r}. "
+                "Choose where it is made."
             )
-        self.id, self.step, self.sentence = id, step, sentence
-        self.remark, self.frequent, self.coarser = remark, frequent, coarser
-        self.ways: list[Way] = []
 
     def __repr__(self) -> str:
         return f"<mistake {self.id}, step {self.step}, {len(self.ways)} ways>"
 
     def also(self, function: Callable, makes: str = "", *, spoils: str = "", skips: str = "") -> "Mistake":
-        """Record one more way of making the same mistake (the function's own name doesn't matter)."""
+        """Record one more way of making the same mistake (the function's own name doesn't matter); see ``mistake``."""
         choices = {
             p.name: p.default for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
         }
@@ -132,17 +178,30 @@ class Mistake:
             self.ways.append(replace(way, options=dict(zip(choices, values, strict=True))))
         for name, choice in choices.items():
             if isinstance(choice, AnyNumber):
-                self.ways.append(replace(way, unknown=(name, choice)))
+                self.ways.append(replace(way, unknown={name: choice}))
         return self
 
 
-def mistake(step: str, makes: str = "", *, spoils: str = "", skips: str = "", **kind: Any) -> Callable:
+def mistake(
+    step: str, makes: str = "", *, spoils: str = "", skips: str = "", **kind: Any
+) -> Callable[[Callable], Mistake]:
     """Declare a mistake: its id is the function's name, what the student reads is the docstring.
 
     A keyword-only parameter whose default is a tuple stands for each of those values in turn; one whose
     default is an ``AnyNumber`` stands for every number of its range.
-    Of its kind, a ``remark`` is said but costs nothing; a ``frequent`` mistake is named before others that come
-    to the same; with ``coarser``, numbers may be off by so many times what rounding allows.
+
+    Parameters
+    ----------
+    step : str
+        Where in the calculation it is made.
+    makes : str, optional
+        The quantity that the function gives, where it isn't the step's own.
+    spoils : str, optional
+        A quantity that is made as usual and then passed through the function, instead of ``makes``.
+    skips : str, optional
+        Steps that hand on what they were given, separated by spaces.
+    **kind
+        ``remark``, ``frequent``, ``coarser``: see ``Mistake``.
     """
 
     def record(function: Callable) -> Mistake:
@@ -170,6 +229,7 @@ class Exercise:
         From a case's arguments (a function) or the student's own numbers (a table) to the
         quantities that the chain starts from.
     points : float
+        For all its parts together.
     cases : callable(rng) -> list of Case, optional
         The inputs of a function; a table has none.
     skips : tuple of str
@@ -222,12 +282,22 @@ class Outcome:
     points, max_points : float
     mistakes : tuple of str
         Ids, the most likely first; of two that come together, the first in the calculation first.
+    together : bool
+        Whether the first two mistakes come together; else all but the first are other names for it.
     remarks : tuple of str
         Ids of what is worth knowing and costs nothing.
     message : str
         Plain text for the student, a paragraph a line.
+    smallest : str
+        The last paragraph: the smallest input that shows what is wrong, for those who may see inputs.
     hints : tuple of str
         The step to look at, and what to read about it.
+    weights : tuple of rows of float (n_q, n_k)
+        The weights behind a wrong answer, for a picture; empty where there is nothing to draw.
+    mask : tuple of rows of bool (n_q, n_k)
+        True where a query may attend to a key; empty where all may.
+    html : str
+        The card that a notebook shows.
     """
 
     exercise: str
@@ -235,17 +305,27 @@ class Outcome:
     points: float
     max_points: float
     mistakes: tuple[str, ...] = ()
+    together: bool = False
     remarks: tuple[str, ...] = ()
     message: str = ""
+    smallest: str = ""
     hints: tuple[str, ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
+    mask: tuple[tuple[bool, ...], ...] = ()
     html: str = ""
 
     @property
     def passed(self) -> bool:
         return self.status == "passed"
 
+    @property
+    def paragraphs(self) -> list[str]:
+        """What the student reads, with the smallest input last."""
+        return [*self.message.split("\n"), *filter(None, [self.smallest])]
+
     def __repr__(self) -> str:
-        return f"{self.exercise}: {self.status}, {self.points:g} of {self.max_points:g} points\n{self.message}"
+        words = "\n".join(self.paragraphs)
+        return f"{self.exercise}: {self.status}, {self.points:g} of {self.max_points:g} points\n{words}"
 
     def _repr_html_(self) -> str:
         return self.html

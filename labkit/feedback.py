@@ -1,18 +1,23 @@
-"""Words for students: from a verdict to an outcome with its message, its hints and its HTML."""
+"""Words for students: from a verdict to an outcome with its message, its hints and its HTML.
+
+All that students read is here, but for the mistakes' own sentences (``mistakes``), those about frequent wrong answers
+(``exercises``) and the properties that an answer breaks (``properties``).
+"""
 
 import html
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .answer import number, where
+from .answer import Fault, number, where
 from .calculation import ORDER, SIZES, look_up
 from .draw import heatmap_svg
-from .exercise import Mistake, Outcome
+from .exercise import PRODUCT_OF_STEP, Exercise, Mistake, Outcome
 from .exercises.guesses import Guess, fits
 from .judge import Tried, Verdict
 from .mistakes import MISTAKES
@@ -55,29 +60,44 @@ READ = {
     "conduct": "The text above the exercise says what goes in and what comes out.",
 }
 
-STEP_OF = {"raw_scores": "scores", "scores": "scale", "masked_scores": "mask", "allowed": "mask", "weights": "softmax"}
-STEP_OF |= {"output": "mix", "fact": "hand", **dict.fromkeys(("projected", "parts", "merged", "final"), "heads")}
+# The step to look at when this quantity is wrong and no mistake is recognised.
+STEP_OF = {product: step for step, product in PRODUCT_OF_STEP.items()}
+STEP_OF |= {"allowed": "mask", "fact": "hand", **dict.fromkeys(("projected", "merged", "final"), "heads")}
 
 REMARKS = {
     "uses_half_precision": "The numbers came back as float16, which keeps about three digits. Is that enough for you?",
 }
+
+MOST_BY_HAND = 30  # numbers
+LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
+
+# JupyterLab's own colours, which go with its themes, and others for elsewhere.
+COLOURS = {"passed": "var(--jp-success-color1,#2e7d32)"}
+COLOURS |= dict.fromkeys(("unattempted", "guessed"), "var(--jp-ui-font-color2,#757575)")
+WRONG = "var(--jp-error-color1,#c62828)"
+MARKS = {"passed": "✓", "unattempted": "○", "guessed": "→"}
 
 
 @np.errstate(all="ignore")  # a wrong answer may hold infinities and nan
 def outcome(verdict: Verdict) -> Outcome:
     """Put a verdict into words."""
     full = verdict.exercise.points * verdict.weight
+    weights, mask = weights_behind(verdict)
     plain = Outcome(
         exercise=verdict.exercise.name,
         status=verdict.status,
         points=round(full * verdict.share, 4),
         max_points=full,
         mistakes=verdict.mistakes,
+        together=verdict.together,
         remarks=verdict.remarks,
         message="\n".join(sentences(verdict)),
+        smallest=smallest_input(verdict.smallest),
         hints=hints(verdict),
+        weights=weights,
+        mask=mask,
     )
-    return with_html(plain, picture(verdict))
+    return with_html(plain)
 
 
 def without_verdict(name: str, status: str, full: float, message: str) -> Outcome:
@@ -85,11 +105,12 @@ def without_verdict(name: str, status: str, full: float, message: str) -> Outcom
     return with_html(Outcome(name, status, 0, full, message=message))
 
 
-def with_html(one: Outcome, drawn: str = "") -> Outcome:
-    return replace(one, html=as_html(one, drawn))
+def with_html(one: Outcome) -> Outcome:
+    return replace(one, html=as_html(one))
 
 
 def sentences(verdict: Verdict) -> list[str]:
+    """The paragraphs of the message."""
     if verdict.status == "passed":
         return ["Right on every input that was tried." if verdict.tried else "Right.", *remark_sentences(verdict)]
     if verdict.status == "unattempted":
@@ -117,12 +138,14 @@ def say(value: Any) -> str:
 
 
 def unattempted(verdict: Verdict) -> str:
+    """What is still to be filled in."""
     if not verdict.open_places or verdict.open_places == ((),):
         return "Not attempted yet: replace the placeholder with your own."
     return ("What is filled in fits. " if verdict.value is not None else "") + open_cells(verdict)
 
 
 def open_cells(verdict: Verdict) -> str:
+    """Which cells of a table are still open."""
     places = verdict.open_places
     listed = "; ".join(place_name(place) for place in places[:6]) + ("; …" if len(places) > 6 else "")
     return f"{count(len(places), 'cell is', 'cells are')} still open: {listed}."
@@ -138,10 +161,16 @@ def count(n: int, one: str, many: str) -> str:
 
 def seen(verdict: Verdict) -> list[str]:
     """What came back, with a number of the student's own."""
-    return seen_in_table(verdict) if verdict.exercise.is_table else seen_from_function(verdict.exercise, verdict.shown)
+    if verdict.exercise.is_table:
+        return seen_in_table(verdict)
+    shown = verdict.shown
+    if shown is None or shown.fault is None:
+        return []
+    return [f"With {shown.case.label}, {seen_from_function(verdict.exercise, shown, shown.fault)}"]
 
 
 def seen_in_table(verdict: Verdict) -> list[str]:
+    """What a table can't be judged for, or which of its cells don't fit."""
     said = [open_cells(verdict)] if verdict.open_places else []
     if verdict.fault:
         return [*said, f"Your table {verdict.fault.text}."]
@@ -157,22 +186,23 @@ def seen_in_table(verdict: Verdict) -> list[str]:
     return said
 
 
-def seen_from_function(exercise, shown: Tried) -> list[str]:
-    label, fault = shown.case.label, shown.fault
+def seen_from_function(exercise: Exercise, shown: Tried, fault: Fault) -> str:
+    """What came of the case that is shown, to go on from naming it."""
     if shown.answer.error_type:
-        return [f"With {label}, {raised(shown)}"]
+        return raised(shown)
     if fault.kind == "numbers":
-        return [f"With {label}, your {WHAT[exercise.answer]} {fault.text}"]
+        return f"your {WHAT[exercise.answer]} {fault.text}"
     if fault.kind in ("type", "nothing"):
-        return [f"With {label}, it {fault.text}; an array of shape {shown.right.shape} is asked for."]
+        return f"it {fault.text}; an array of shape {shown.right.shape} is asked for."
     if fault.kind == "shape":
-        return [f"With {label}, the answer {fault.text}; {shown.right.shape} is asked for."]
-    if shown.case.raises:
-        return [f"With {label}, you get {number(np.ravel(shown.value)[-1])} and no error."]
-    return [f"With {label}, you get {fault.text} of your {WHAT[exercise.answer]}."]
+        return f"the answer {fault.text}; {shown.right.shape} is asked for."
+    if shown.case.raises and shown.value is not None:
+        return f"you get {number(shown.value.flat[-1])} and no error."
+    return f"you get {fault.text} of your {WHAT[exercise.answer]}."
 
 
 def raised(shown: Tried) -> str:
+    """The error, and the student's line that it came from."""
     answer = shown.answer
     line = f"your line `{answer.line}` raised" if answer.line else "it raised"
     met = f" The shapes there: {answer.shapes}." if answer.shapes else ""
@@ -191,17 +221,22 @@ def named(verdict: Verdict) -> list[str]:
 
 
 def property_or_place(verdict: Verdict) -> list[str]:
+    """What else there is to say of an answer that no mistake explains."""
     said = [verdict.broken[0].upper() + verdict.broken[1:].removesuffix(".")] if verdict.broken else []
-    said = [one if one.endswith("?") else one + "." for one in said] + question_of_rows(verdict.shown)
-    if verdict.smallest and sum(np.size(value) for value in verdict.smallest.values()) <= MOST_BY_HAND:
-        inputs = ", ".join(f"{name} = {short(value)}" for name, value in verdict.smallest.items())
-        said.append(f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?")
-    return said
+    return [one if one.endswith("?") else one + "." for one in said] + question_of_rows(verdict.shown)
+
+
+def smallest_input(args: Mapping[str, Any]) -> str:
+    """An input to be worked out by hand, if there is one that is small enough for that."""
+    if not args or sum(np.size(value) for value in args.values()) > MOST_BY_HAND:
+        return ""
+    inputs = ", ".join(f"{name} = {short(value)}" for name, value in args.items())
+    return f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?"
 
 
 def question_of_rows(shown: Tried | None) -> list[str]:
     """What to ask where the rows of an answer are too few or too many."""
-    if shown is None or shown.fault.kind != "shape" or shown.right.ndim != 2 or "Q" not in shown.case.args:
+    if shown is None or shown.kind != "shape" or shown.right.ndim != 2 or "Q" not in shown.case.args:
         return []
     rows = None if shown.value is None or shown.value.ndim < 2 else len(shown.value)
     n_q = len(shown.right)
@@ -258,6 +293,7 @@ def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leak_fields(heads: np.ndarray, mask: Any) -> dict[str, Any]:
+    """The largest weight on a hidden key; ``heads`` are weights (n_heads, n_q, n_k)."""
     if mask is None or np.shape(mask) != heads.shape[1:]:
         return {}
     leaks = np.where(mask, 0.0, np.nan_to_num(np.abs(heads)))
@@ -272,7 +308,7 @@ def answer_fields(verdict: Verdict) -> dict[str, Any]:
         value, places = shown.value, (shown.fault.place,) if shown.fault else ()
     fields: dict[str, Any] = {}
     if isinstance(value, np.ndarray):
-        bad = np.argwhere(~np.isfinite(value)) if value.dtype.kind == "f" else ()
+        bad = np.argwhere(~np.isfinite(value))
         if len(bad) and value.ndim >= 2:
             fields["bad_row"] = int(bad[0][-2]) + 1
         if len(places) and value.ndim == len(places[0]):
@@ -301,46 +337,43 @@ def hints(verdict: Verdict) -> tuple[str, str]:
     return LOOK_AT[step], READ[step]
 
 
-MOST_BY_HAND = 30  # numbers
-LARGEST_PICTURE = 8  # tokens: more numbers than that nobody reads in a message
-
-# JupyterLab's own colours, which go with its themes, and others for elsewhere.
-COLOURS = {"passed": "var(--jp-success-color1,#2e7d32)"}
-COLOURS |= dict.fromkeys(("unattempted", "guessed"), "var(--jp-ui-font-color2,#757575)")
-WRONG = "var(--jp-error-color1,#c62828)"
-MARKS = {"passed": "✓", "unattempted": "○", "guessed": "→"}
-
-
-def picture(verdict: Verdict) -> str:
-    """The table of weights behind a wrong answer, where the mistake was made on the way to it."""
-    weights = verdict.calculation.get("weights")
+def weights_behind(verdict: Verdict) -> tuple[tuple, tuple]:
+    """The table of weights behind a wrong answer, where the mistake was made on the way to it, and its mask."""
+    weights, mask = (verdict.calculation.get(name, ()) for name in ("weights", "mask"))
     ways = verdict.suspects[0].ways if verdict.suspects else ()
-    if (
-        not any(ORDER[way.makes] <= ORDER["weights"] for way in ways)
-        or np.ndim(weights) != 2
-        or max(np.shape(weights)) > LARGEST_PICTURE
-    ):
-        return ""
-    mask = verdict.calculation.get("mask")
-    mask = mask if np.shape(mask) == np.shape(weights) else None
-    return heatmap_svg(weights, mask, title="The weights behind your answer")
+    on_the_way = any(ORDER[way.makes] <= ORDER["weights"] for way in ways)
+    if not on_the_way or np.ndim(weights) != 2 or max(np.shape(weights)) > LARGEST_PICTURE:
+        return (), ()
+    return as_rows(weights, float), as_rows(mask, bool) if np.shape(mask) == np.shape(weights) else ()
 
 
-def as_html(one: Outcome, drawn: str = "") -> str:
+def as_rows(table: Any, kind: type) -> tuple:
+    """A table (n, m) as a tuple of tuples of Python's own numbers."""
+    return tuple(map(tuple, np.asarray(table, dtype=kind).tolist()))
+
+
+@lru_cache(maxsize=256)  # in a class, many make the same mistake with the same numbers
+def picture(weights: tuple[tuple[float, ...], ...], mask: tuple[tuple[bool, ...], ...]) -> str:
+    """The weights behind an answer and their mask, as an outcome has them, drawn as SVG text."""
+    return heatmap_svg(weights, mask or None, title="The weights behind your answer") if weights else ""
+
+
+def as_html(one: Outcome) -> str:
     """A card that reads well in light and dark themes; colour is never the only sign."""
     colour = COLOURS.get(one.status, WRONG)
     points = f"{number(one.points)} of {number(one.max_points)} points" if one.max_points else "no points at stake"
-    paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.message.split("\n"))
+    paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.paragraphs)
     return (
         f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
         "background:var(--jp-layout-color2,rgba(127,127,127,.1));color:var(--jp-ui-font-color1,inherit)'>"
         f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {one.status.replace('_', ' ')}</b>"
         f"<span style='opacity:.8'> · {points}</span>"
-        f"{paragraphs}{drawn}</div>"
+        f"{paragraphs}{picture(one.weights, one.mask)}</div>"
     )
 
 
 def code(escaped: str) -> str:
+    """Text between backticks as HTML code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped)
 
 

@@ -1,6 +1,6 @@
 """Compare answers with the right ones and find the mistake. Runs no student code: it asks for answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from .answer import Fault, compare, read, tolerance, without_leading_ones
-from .diagnosis import Seen, diagnose
+from .diagnosis import Numbers, Seen, diagnose
 from .exercise import PRODUCT_OF_STEP, Answer, Case, Exercise
 from .exercises import EXERCISES
 from .lineup import Lineup, Raised, Suspect
 from .mistakes import MISTAKES
-from .properties import broken
-
-Ask = Callable[[Mapping[str, Any]], Answer]
+from .properties import Ask, broken
 
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
@@ -26,12 +24,27 @@ EMPTY_ROW = "accepts_an_empty_row"
 
 @dataclass(frozen=True)
 class Tried:
-    """One case and what came of it."""
+    """One case and what came of it.
+
+    Attributes
+    ----------
+    case : Case
+    right : array
+        The right answer.
+    answer : Answer
+        What came back, as it came.
+    value : array, optional
+        The numbers that came back, if they did and aren't far too many.
+    fault : Fault, optional
+        What is wrong with it.
+    excused : str
+        The remark that stands in place of a fault.
+    """
 
     case: Case
     right: np.ndarray
     answer: Answer
-    value: np.ndarray | Fault | None = None
+    value: np.ndarray | None = None
     fault: Fault | None = None
     excused: str = ""
 
@@ -39,35 +52,75 @@ class Tried:
     def good(self) -> bool:
         return self.fault is None
 
+    @property
+    def kind(self) -> str:
+        """The kind of the fault; "" if there is none."""
+        return self.fault.kind if self.fault else ""
+
+    @property
+    def is_half_precision(self) -> bool:
+        return self.value is not None and self.value.dtype == np.float16
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """All that is known about an answer, before it is put into words."""
+    """All that is known about an answer, before it is put into words.
+
+    Attributes
+    ----------
+    exercise : Exercise
+    status : str
+        See ``Outcome``.
+    share : float
+        The share of the points that is earned.
+    weight : float
+        The share of the exercise that was asked about.
+    mistakes : tuple of str
+        Ids; ``together`` if the first two explain the answer only together.
+    remarks : tuple of str
+    suspects : tuple of Suspect
+        Who may have made the mistakes, and what the first one's ``calculation`` gives, by quantity.
+    broken : str
+        What else there is to say of an answer that no mistake explains.
+    tried : tuple of Tried
+        Of a function: all its cases. ``shown`` is the one to be told of, and ``smallest`` a smaller input that is
+        as wrong.
+    value : array or str, optional
+        Of a table: its numbers, or the word that stands there; ``fault`` says why it can't be judged.
+    open_places, wrong_places : tuples of places
+        Cells of a table, counted from 0.
+    """
 
     exercise: Exercise
     status: str
     share: float = 0.0
-    weight: float = 1.0  # the share of the exercise that was asked about
-    tried: tuple[Tried, ...] = ()
-    shown: Tried | None = None
+    weight: float = 1.0
+    mistakes: tuple[str, ...] = ()
+    together: bool = False
+    remarks: tuple[str, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     calculation: Mapping[str, Any] = field(default_factory=dict)
-    mistakes: tuple[str, ...] = ()
-    together: bool = False  # the first two mistakes explain the answer only together
-    remarks: tuple[str, ...] = ()
+    broken: str = ""
+    tried: tuple[Tried, ...] = ()
+    shown: Tried | None = None
+    smallest: Mapping[str, Any] = field(default_factory=dict)
+    value: np.ndarray | str | None = None
+    fault: Fault | None = None
     open_places: tuple[tuple[int, ...], ...] = ()
     wrong_places: tuple[tuple[int, ...], ...] = ()
-    value: Any = None
-    fault: Fault | None = None
-    broken: str = ""
-    smallest: Mapping[str, Any] = field(default_factory=dict)
+
+    def accusing(self, suspects: list[Suspect], calculation: Mapping[str, Any]) -> "Verdict":
+        """The same with suspects found, the most likely first, and what the first one's calculation gives."""
+        ids = dict.fromkeys(id for suspect in suspects for id in suspect.ids)
+        together = len(suspects[0].ids) == 2
+        return replace(self, mistakes=tuple(ids), together=together, suspects=tuple(suspects), calculation=calculation)
 
 
 @lru_cache(maxsize=64)
 def cases_and_lineup(name: str, seed: int) -> tuple[list[Case], Lineup]:
     """The inputs of a function exercise and the suspects on them; the same for the same seed."""
     exercise = EXERCISES[name]
-    cases = exercise.cases(np.random.default_rng(seed))
+    cases = exercise.cases(np.random.default_rng(seed)) if exercise.cases else []
     lineup = Lineup(exercise, [exercise.given(case.args) for case in cases])
     with np.errstate(all="ignore"):
         for index in range(len(cases)):
@@ -82,7 +135,7 @@ def judge_function(exercise: Exercise, ask: Ask, seed: int = 0, part: str | None
     ----------
     exercise : Exercise
     ask : callable(args) -> Answer
-        Gets copies of a case's arguments.
+        Puts the question to the student's function; ``args`` must come out of it unaltered.
     seed : int
         Draws the inputs.
     part : str, optional
@@ -96,10 +149,12 @@ def judge_function(exercise: Exercise, ask: Ask, seed: int = 0, part: str | None
 
 
 def parts_of(exercise: Exercise) -> tuple[str, ...]:
+    """The parts of a function exercise whose points are earned one by one."""
     return tuple(dict.fromkeys(case.part for case in cases_and_lineup(exercise.name, 0)[0]))
 
 
 def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Lineup, ask: Ask) -> Verdict:
+    """Ask with the wanted ones of the cases; the first that isn't attempted or takes too long is the last."""
     tried: dict[int, Tried] = {}
     for i in wanted:
         tried[i] = try_case(cases[i], lineup, i, ask)
@@ -113,29 +168,31 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
     remarks = remarks_on(tried.values())
     if not bad:
         return Verdict(exercise, "passed", 1.0, tried=tuple(tried.values()), remarks=remarks)
-    verdict = explain(exercise, lineup, tried, bad)
-    if not verdict.mistakes and verdict.shown.fault.kind in ("values", "finite"):
-        sentence, args = broken(exercise, ask, verdict.shown.case.args)
+    shown = most_telling(bad.values())
+    status = "crashed" if all(one.answer.error_type for one in bad.values()) else "failed"
+    verdict = Verdict(exercise, status, share_of_parts(tried.values()), tried=tuple(tried.values()), shown=shown)
+    verdict = explain(verdict, lineup, tried, bad)
+    if not verdict.mistakes and shown.kind in ("values", "finite"):
+        sentence, args = broken(exercise, ask, shown.case.args)
         verdict = replace(verdict, broken=sentence, smallest=args)
-    remarks = tuple(remark for remark in remarks if remark not in verdict.mistakes)
-    return replace(verdict, share=share_of_parts(tried.values()), remarks=remarks)
+    return replace(verdict, remarks=tuple(remark for remark in remarks if remark not in verdict.mistakes))
 
 
 def try_case(case: Case, lineup: Lineup, index: int, ask: Ask) -> Tried:
+    """Ask with one case, which is input ``index`` of the lineup, and compare."""
     answer = ask(case.args)
     right = lineup.right(index)
     if answer.error_type:
         fault = None if case.raises else Fault("raised", answer.error)
-        return Tried(case, right, answer, None, fault)
+        return Tried(case, right, answer, fault=fault)
     value = several_things(answer.value, right) or read(answer.value)
     if isinstance(value, Fault):
-        return Tried(case, right, answer, None, value)
+        return Tried(case, right, answer, fault=value)
     value = without_leading_ones(value, right.shape)
     large = LOOSELY * (1 + np.abs(right)) if case.remark else None
     fault = Fault("values", "came back without an error") if case.raises else compare(value, right, large)
-    if fault and fault.kind == "shape" and value.size > LARGEST_ANSWER:
-        value = None  # nothing of this size was asked for
-    return Tried(case, right, answer, value, fault)
+    far_too_large = fault and fault.kind == "shape" and value.size > LARGEST_ANSWER
+    return Tried(case, right, answer, None if far_too_large else value, fault)
 
 
 def several_things(value: Any, right: np.ndarray) -> Fault | None:
@@ -151,7 +208,7 @@ def several_things(value: Any, right: np.ndarray) -> Fault | None:
 def no_lucky_error(tried: dict[int, Tried]) -> dict[int, Tried]:
     """An error where one is asked for counts only if the function gave back numbers for ordinary ones."""
     ordinary = [one for one in tried.values() if not (one.case.raises or one.case.extreme or one.case.remark)]
-    if any(isinstance(one.value, np.ndarray) for one in ordinary):
+    if any(one.value is not None for one in ordinary):
         return tried
     lucky = Fault("raised", "raises always")
     return {i: replace(one, fault=one.fault or (lucky if one.case.raises else None)) for i, one in tried.items()}
@@ -177,13 +234,13 @@ def takes_whole_numbers(case: Case) -> bool:
 
 def only_overflows(one: Tried) -> bool:
     """Whether all that is wrong with an answer is that some of it is nan or infinite."""
-    if one.fault is None or one.fault.kind != "finite":
+    if one.value is None or one.kind != "finite":
         return False
     finite = np.isfinite(one.value)
     return compare(np.where(finite, one.value, 0), np.where(finite, one.right, 0)) is None
 
 
-def share_of_parts(tried) -> float:
+def share_of_parts(tried: Iterable[Tried]) -> float:
     """The share of the parts that hold on all their inputs."""
     parts: dict[str, bool] = {}
     for one in tried:
@@ -192,12 +249,13 @@ def share_of_parts(tried) -> float:
     return sum(parts.values()) / len(parts)
 
 
-def remarks_on(tried) -> tuple[str, ...]:
+def remarks_on(tried: Iterable[Tried]) -> tuple[str, ...]:
+    """Ids of what is worth knowing and costs nothing."""
     tried = list(tried)
     found = [one.case.remark for one in tried if not one.good and is_remark(one) and not one.answer.error_type]
     found += [one.excused for one in tried if one.excused]
     found += ["changes_its_input" for one in tried if one.answer.altered]
-    found += ["uses_half_precision" for one in tried if getattr(one.value, "dtype", None) == np.float16]
+    found += ["uses_half_precision" for one in tried if one.is_half_precision]
     return tuple(dict.fromkeys(found))
 
 
@@ -205,49 +263,46 @@ def is_remark(one: Tried) -> bool:
     """Whether what came of a case costs nothing: overflow, half precision, or a row that isn't asked about here."""
     if one.case.remark in ("", EMPTY_ROW):
         return bool(one.case.remark)
-    overflowed = one.answer.error_type in OVERFLOWS or (one.fault is not None and one.fault.kind == "finite")
-    return overflowed or getattr(one.value, "dtype", None) == np.float16
+    return one.answer.error_type in OVERFLOWS or one.kind == "finite" or one.is_half_precision
 
 
-def explain(exercise: Exercise, lineup: Lineup, tried: dict[int, Tried], bad: dict[int, Tried]) -> Verdict:
-    shown = most_telling(bad.values())
-    status = "crashed" if all(one.answer.error_type for one in bad.values()) else "failed"
-    verdict = Verdict(exercise, status, tried=tuple(tried.values()), shown=shown)
+def explain(verdict: Verdict, lineup: Lineup, tried: dict[int, Tried], bad: dict[int, Tried]) -> Verdict:
+    """Name the mistakes, if there are any that explain what came back."""
     known_at_sight = at_sight(bad.values())
     if known_at_sight:
         return replace(verdict, mistakes=(known_at_sight,))
     suspects = search(lineup, tried)
-    return with_suspects(verdict, lineup, suspects, tried, bad) if suspects else verdict
+    return with_suspects(verdict, lineup, suspects, bad) if suspects else verdict
 
 
 def search(lineup: Lineup, tried: dict[int, Tried]) -> list[Suspect]:
     """Suspects that explain all that came back, or at least all but what came of extreme numbers."""
     counted = {i: one for i, one in tried.items() if not (one.case.remark or one.case.raises or one.excused)}
-    counted = dict(sorted(counted.items(), key=lambda item: item[1].good))  # what is wrong contradicts soonest
     seen = {i: as_seen(one) for i, one in counted.items()}
     ordinary = {i: one for i, one in seen.items() if not counted[i].case.extreme}
-    return diagnose(lineup, seen) or diagnose(lineup, ordinary)
+    found = diagnose(lineup, seen)
+    return found if found or len(ordinary) == len(seen) else diagnose(lineup, ordinary)
 
 
-def most_telling(bad) -> Tried:
+def most_telling(bad: Iterable[Tried]) -> Tried:
     """The case to show: ordinary before extreme, numbers before shapes before errors, several rows before one, small.
 
     For an error the first input is shown, whose sizes all differ.
     """
     kinds = ("shape", "numbers", "values", "finite", "type", "nothing", "raised")
 
-    def rank(one: Tried):
+    def rank(one: Tried) -> tuple:
         odd = bool(one.case.remark), one.case.raises, one.case.extreme
-        size = 0 if one.fault.kind == "raised" else one.right.size
-        return *odd, kinds.index(one.fault.kind), size > 0 and 1 in one.right.shape, size
+        size = 0 if one.kind == "raised" else one.right.size
+        return *odd, kinds.index(one.kind), size > 0 and 1 in one.right.shape, size
 
     return min(bad, key=rank)
 
 
-def at_sight(bad) -> str:
-    """Mistakes that need no search."""
+def at_sight(bad: Iterable[Tried]) -> str:
+    """The id of a mistake that needs no search, or ""."""
     bad = list(bad)
-    if all(one.fault.kind == "nothing" for one in bad) and any(one.answer.printed for one in bad):
+    if all(one.kind == "nothing" for one in bad) and any(one.answer.printed for one in bad):
         return "prints_instead_of_returning"
     if all(one.case.raises for one in bad):
         return EMPTY_ROW
@@ -256,31 +311,27 @@ def at_sight(bad) -> str:
 
 
 def as_seen(one: Tried) -> Seen:
+    """What came of a case as the diagnosis sees it; of rows that overflow on extreme numbers nothing is concluded."""
     if one.answer.error_type:
         return Seen(Raised(one.answer.error_type, one.answer.error))
-    if not isinstance(one.value, np.ndarray):
+    if one.value is None:
         return Seen(Raised("nothing to compare", ""))
     value, extreme = one.value, one.case.extreme
     overflowed = np.broadcast_to(~np.isfinite(value).all(axis=-1, keepdims=True), value.shape) if extreme else None
     within = 10 * tolerance(value) * (1 + np.abs(np.nan_to_num(value)))
-    return Seen(value, within, not one.good, open=overflowed, extreme=extreme)
+    return Seen(Numbers(value, within, open=overflowed), not one.good, extreme)
 
 
-def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], tried, bad) -> Verdict:
+def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], bad: dict[int, Tried]) -> Verdict:
     """Fill in who did it, and the quantities of a case on which it shows."""
     first = suspects[0]
     masked = any(mistake.step == "mask" for mistake in first.mistakes)
     indices = sorted(bad, key=lambda i: (masked and "mask" not in bad[i].case.args, bad[i] is not verdict.shown, i))
     worked = [(i, lineup.calculation(first.ways, i)) for i in indices]
     index, calculation = next(((i, c) for i, c in worked if "raised" not in c), worked[0])
-    ids, together = ids_of(suspects), len(first.ids) == 2
+    verdict = replace(verdict, shown=bad[index]).accusing(suspects, calculation)
     if any(one.case.raises for one in bad.values()):
         steps = list(PRODUCT_OF_STEP)
-        ids = tuple(sorted((*first.ids, EMPTY_ROW), key=lambda id: steps.index(MISTAKES[id].step)))
-        together = True
-    found = {"suspects": tuple(suspects), "mistakes": ids, "together": together}
-    return replace(verdict, shown=tried[index], calculation=calculation, **found)
-
-
-def ids_of(suspects: list[Suspect]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(id for suspect in suspects for id in suspect.ids))
+        ids = sorted((*first.ids, EMPTY_ROW), key=lambda id: steps.index(MISTAKES[id].step))
+        return replace(verdict, mistakes=tuple(ids), together=True)
+    return verdict

@@ -25,7 +25,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # checking needs the standard library alone
+    from nbclient import NotebookClient
+    from nbformat import NotebookNode
 
 FUNCTION_STUB = 'raise NotImplementedError("replace this line with your own")'
 TOP_LEVEL_STUB = "..."
@@ -37,7 +41,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-NOT_RUN = {"execution_count": None, "outputs": []}
+NOT_RUN: dict[str, Any] = {"execution_count": None, "outputs": []}
 
 _HEAD = re.compile(r"#\s*%%(?:\s+|$)(?:\[(\w+)\])?(?:.*\btags=(\[.*?\]))?")
 _MARKERS = {
@@ -84,6 +88,8 @@ class Cell(NamedTuple):
 def read_script(path: str | Path) -> list[Cell]:
     """Read a percent script.
 
+    jupytext, against which it is tested, reads more forms but forgets line numbers, and takes a slip for a title.
+
     Raises
     ------
     LabError
@@ -99,7 +105,7 @@ def read_script(path: str | Path) -> list[Cell]:
 
 def _read_cell(name: str, lines: list[str], first: int) -> Cell:
     """Read a cell whose head is on line `first`."""
-    kind, tags = _HEAD.match(lines[0]).groups(default="")
+    kind, tags = _HEAD.findall(lines[0])[0]
     if kind not in ("", "markdown") or not re.fullmatch(r'(\["[^"]*"(, *"[^"]*")*\])?', tags):
         form = '`# %%` or `# %% [markdown]`, and `tags=["one", "two"]` may follow'
         raise LabError(f"line {first}: a cell begins with {form}; got {lines[0]!r}.")
@@ -113,7 +119,10 @@ def _read_cell(name: str, lines: list[str], first: int) -> Cell:
 
 def _versions(kind: str, lines: list[str], first: int) -> tuple[list[str], list[str]]:
     """Return the lines of the cell with its solutions, and those with the stubs in place of them."""
-    solved, unsolved, begun, start, stub = [], [], 0, 0, []
+    solved: list[str] = []
+    unsolved: list[str] = []
+    stub: list[str] = []
+    begun = start = 0  # where the block begins: its line, and what of `solved` comes before it
     for number, line in enumerate(lines, first):
         word = _marker(kind, line, number)
         if word == "BEGIN" and begun:
@@ -140,10 +149,11 @@ def _marker(kind: str, line: str, number: int) -> str | None:
     match = _MARKERS[kind].match(line)
     if not match and _LOOKS_LIKE_MARKER.search(line):
         raise LabError(f"line {number}: {line.strip()!r} looks like a marker but isn't one. {_FORMS[kind]}")
-    return match and match[match.lastindex]
+    return next(filter(None, match.groups())) if match else None
 
 
 def _stub(kind: str, solution: list[str], begun: int) -> str:
+    """Return the line that stands for a solution where none is written."""
     if kind == "markdown":
         return TEXT_STUB
     for line in solution:
@@ -155,10 +165,11 @@ def _stub(kind: str, solution: list[str], begun: int) -> str:
 
 
 def _check_python(lines: list[str], first: int) -> None:
+    """Raise if the student's cell can't be run."""
     try:
         ast.parse("\n".join(lines))
     except SyntaxError as error:
-        at = lines[error.lineno - 1].strip()
+        at = lines[(error.lineno or 1) - 1].strip()
         raise LabError(f"line {first}: the student's cell is not valid Python at {at!r}: {error.msg}") from None
 
 
@@ -170,8 +181,8 @@ def notebook(cells: list[Cell], solved: bool) -> dict:
         if cell.kind == "code":  # in which a script keeps magics as comments
             source = re.sub(r"^# (?=%%?[a-zA-Z])", "", source, flags=re.MULTILINE)
         metadata = {"tags": cell.tags} if cell.tags else {}
-        made.append({"id": cell.id, "cell_type": cell.kind, "metadata": metadata, "source": source.splitlines(True)})
-        made[-1] |= NOT_RUN if cell.kind == "code" else {}
+        whole = {"id": cell.id, "cell_type": cell.kind, "metadata": metadata, "source": source.splitlines(True)}
+        made.append(whole | (NOT_RUN if cell.kind == "code" else {}))
     return {"cells": made, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -277,8 +288,8 @@ def execute(text: str, folder: Path) -> str:
         executed = client.execute(cleanup_kc=True, env=_environment())
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         where = f"{started[-1].id} (`{started[-1].source.splitlines()[0]}`)"
-        raised = isinstance(error, CellExecutionError)
-        what = f"{error.ename}: {error.evalue}" if raised else str(error).splitlines()[0]
+        said = str(error).splitlines()[0]
+        what = f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else said
         raise LabError(f"{where}: {what}") from None
     executed.metadata = nbformat.from_dict(METADATA)
     for cell in executed.cells:
@@ -287,7 +298,8 @@ def execute(text: str, folder: Path) -> str:
     return nbformat.writes(executed) + "\n"
 
 
-def _client(notebook, folder: Path):
+def _client(notebook: NotebookNode, folder: Path) -> NotebookClient:
+    """Return what runs a notebook in `folder`."""
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpecManager
     from nbclient import NotebookClient

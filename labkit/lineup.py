@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from .exercise import PRODUCT_OF_STEP, Exercise, Mistake, Way
 from .mistakes import MISTAKES
 
 MOST_VARIANTS_IN_PAIRS = 4  # a fill can be any number: in pairs only the first few are tried
-SIZE_OF = {"d_k": "Q", "d_v": "V", "n_q": "Q", "n_k": "K", "d_model": "X"}
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Suspect:
-    """One way of going wrong, or two; of two, the ways stand in the order in which they take effect."""
+    """One way of going wrong, or two, or none; of two, the ways stand in the order in which they take effect."""
 
     mistakes: tuple[Mistake, ...]
     ways: tuple[Way, ...]
@@ -47,16 +47,22 @@ class Suspect:
         return sum(list(dict.fromkeys(w.function for w in mistake.ways)).index(way.function) for mistake, way in both)
 
 
-def answer_of(exercise: Exercise, known: Mapping):
+def answer_of(exercise: Exercise, known: Mapping[str, Any]) -> np.ndarray:
     """The quantity that the exercise asks for; of a tuple of projections or heads, the first."""
     value = known[exercise.answer]
     return np.asarray(value[0] if isinstance(value, tuple) else value)
 
 
 @cache
-def place(way: Way) -> int:
+def first_place(way: Way) -> int:
     """Where in the calculation a way of going wrong first shows."""
     return min(ORDER[name] for name in (way.makes, *way.skips))
+
+
+@cache
+def last_place(way: Way) -> int:
+    """From where on the calculation is as it should be, but for what came before."""
+    return max(ORDER[name] for name in (way.makes, *way.skips))
 
 
 def step_place(mistake: Mistake, way: Way) -> int:
@@ -66,15 +72,10 @@ def step_place(mistake: Mistake, way: Way) -> int:
     return ORDER.get(PRODUCT_OF_STEP[mistake.step], len(ORDER))
 
 
-@cache
-def needs_mask(way: Way) -> bool:
-    return not {"mask", "allowed"}.isdisjoint(parameters(way.function))
-
-
-def singles(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]:
+def singles(exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> Iterator[Suspect]:
     """All single mistakes that an exercise has room for, way by way, the common ones first."""
     names = {*inputs[0], *exercise.steps, "answer"}
-    names |= {size for size, table in SIZE_OF.items() if table in names and size in SIZES}
+    names |= {size for size, (quantity, _) in SIZES.items() if quantity in names}
     left_out = steps_left_out(exercise, inputs)
     for mistake in MISTAKES.values():
         if mistake.remark or mistake.step in left_out or mistake.id in exercise.no_mistakes:
@@ -87,7 +88,7 @@ def singles(exercise: Exercise, inputs: Sequence[Mapping]) -> Iterator[Suspect]:
                 yield Suspect((mistake,), (way,))
 
 
-def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping]) -> set[str]:
+def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> set[str]:
     """Steps at which nothing can go wrong here."""
     hides = any(known.get("mask") is not None and not np.all(known["mask"]) for known in inputs)
     projects = not {"n_heads", "W_Q"}.isdisjoint(inputs[0])
@@ -102,23 +103,36 @@ def can_meet(a: Suspect, b: Suspect) -> bool:
 
 
 class Lineup:
-    """The suspects of one exercise on one list of inputs; each is worked out once, and only when asked for."""
+    """The suspects of one exercise on one list of inputs; each is worked out once, and only when asked for.
 
-    def __init__(self, exercise: Exercise, inputs: Sequence[Mapping]):
+    Attributes
+    ----------
+    exercise : Exercise
+    inputs : list of dict
+        The quantities that each calculation starts from, as ``exercise.given`` makes them.
+    singles : list of Suspect
+        Every mistake that the exercise has room for, way by way.
+    unsolved : list of Suspect
+        Those with a number that has to be solved for.
+    """
+
+    def __init__(self, exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> None:
         self.exercise, self.inputs = exercise, inputs
         found = list(singles(exercise, inputs))
         self.singles = [suspect for suspect in found if not suspect.ways[0].unknown]
         # With two decimals, some number would fit nearly every table.
         self.unsolved = [] if exercise.is_table else [suspect for suspect in found if suspect.ways[0].unknown]
         self.kept = {suspect.ways[0] for suspect in self.singles}
-        self.worked: dict = {}
+        self.need_a_mask = {way for way in self.kept if not {"mask", "allowed"}.isdisjoint(parameters(way.function))}
+        self.worked: dict[tuple, dict[str, Any]] = {}
+        self.guesses: dict[int, list[np.ndarray | Raised | None]] = {}
 
     @cached_property
     def pairs(self) -> list[Suspect]:
         """Two mistakes at different steps first, then two at one step with different results."""
         groups = itertools.groupby(self.singles, lambda suspect: suspect.ids)
         few = [suspect for _, ways in groups for suspect in itertools.islice(ways, MOST_VARIANTS_IN_PAIRS)]
-        ordered = sorted(few, key=lambda suspect: place(suspect.ways[0]))
+        ordered = sorted(few, key=lambda suspect: first_place(suspect.ways[0]))
         both = [
             Suspect(a.mistakes + b.mistakes, a.ways + b.ways)
             for a, b in itertools.combinations(ordered, 2)
@@ -126,7 +140,7 @@ class Lineup:
         ]
         return sorted(both, key=lambda pair: pair.mistakes[0].step == pair.mistakes[1].step)
 
-    def calculation(self, ways: tuple[Way, ...], index: int) -> dict:
+    def calculation(self, ways: tuple[Way, ...], index: int) -> dict[str, Any]:
         """All quantities of input ``index`` with these ways of going wrong; ``raised`` among them if it raised."""
         ways = self.coming_up(ways, index)
         if not self.kept.issuperset(ways):  # a number was solved for, for one answer only
@@ -138,17 +152,18 @@ class Lineup:
 
     def coming_up(self, ways: tuple[Way, ...], index: int) -> tuple[Way, ...]:
         """Those of the ways that make a difference: without a mask, nobody gets the mask wrong."""
-        if self.inputs[index].get("mask", ...) is not None:
+        if self.need_a_mask.isdisjoint(ways) or self.inputs[index].get("mask", ...) is not None:
             return ways
-        left = tuple(way for way in ways if not needs_mask(way))
+        left = tuple(way for way in ways if way not in self.need_a_mask)
         return ways if any(way.makes == "allowed" for way in left) else left
 
-    def work_out(self, ways: tuple[Way, ...], index: int) -> dict:
+    def work_out(self, ways: tuple[Way, ...], index: int) -> dict[str, Any]:
+        """The same, anew."""
         steps, known = self.exercise.steps, dict(self.inputs[index])
         if len(ways) == 2:  # all that comes before the second mistake is as with the first alone
             known = dict(self.calculation(ways[:1], index))
             known.pop("raised", None)
-            later = place(ways[1])
+            later = first_place(ways[1])
             steps = tuple(itertools.dropwhile(lambda step: ORDER[step] < later and step in known, steps))
         try:
             return run(steps, known, ways, self.exercise.skips)
@@ -157,9 +172,11 @@ class Lineup:
             return known
 
     def right(self, index: int) -> np.ndarray:
+        """The right answer to input ``index``."""
         return answer_of(self.exercise, self.calculation((), index))
 
     def predicts(self, suspect: Suspect, index: int) -> np.ndarray | Raised:
+        """What a suspect would have answered to input ``index``."""
         known = self.calculation(suspect.ways, index)
         return known["raised"] if "raised" in known else answer_of(self.exercise, known)
 
@@ -170,32 +187,38 @@ class Lineup:
         and the rest of the calculation is done once for all of them. A mistake that doesn't come up
         leaves the other one's answer.
         """
-        if ("pairs", index) not in self.worked:
-            guesses: list[np.ndarray | Raised | None] = [None] * len(self.pairs)
-            alone = {suspect.ways: self.predicts(suspect, index) for suspect in (Suspect((), ()), *self.singles)}
-            groups: dict = {}
-            for number, pair in enumerate(self.pairs):
-                first, second = pair.ways
-                ways = self.coming_up(pair.ways, index)
-                if ways in alone:
-                    guesses[number] = alone[ways]
-                elif stackable(first, second):
-                    groups.setdefault((first, second.makes), []).append(number)
-            for numbers in groups.values():
-                for number, guess in self.stacked(numbers, index):
-                    guesses[number] = guess
-            for number, pair in enumerate(self.pairs):
-                if guesses[number] is None:
-                    guesses[number] = self.calculation(pair.ways, index).get("raised")
-            self.worked["pairs", index] = guesses
-        return self.worked["pairs", index]
+        if index not in self.guesses:
+            self.guesses[index] = self.guess_pairs(index)
+        return self.guesses[index]
+
+    def guess_pairs(self, index: int) -> list[np.ndarray | Raised | None]:
+        """The same, anew."""
+        guesses: list[np.ndarray | Raised | None] = [None] * len(self.pairs)
+        alone = {suspect.ways: self.predicts(suspect, index) for suspect in (Suspect((), ()), *self.singles)}
+        groups: dict[tuple[Way, str], list[int]] = {}
+        for number, pair in enumerate(self.pairs):
+            first, second = pair.ways
+            ways = self.coming_up(pair.ways, index)
+            if ways in alone:
+                guesses[number] = alone[ways]
+            elif makes_one_array(second) and last_place(first) < ORDER[second.makes]:  # the first is over by then
+                groups.setdefault((first, second.makes), []).append(number)
+        for numbers in groups.values():
+            for number, guess in self.stacked(numbers, index):
+                guesses[number] = guess
+        for number, pair in enumerate(self.pairs):
+            if guesses[number] is None:
+                guesses[number] = self.calculation(pair.ways, index).get("raised")
+        return guesses
 
     def stacked(self, numbers: list[int], index: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The numbers of pairs with one first mistake and one second step, and what each would have answered."""
         first, second = self.pairs[numbers[0]].ways
         known, made = self.calculation((first,), index), second.makes
         if made not in known:
             return
-        done, products = [], []
+        done: list[int] = []
+        products: list[np.ndarray] = []
         for number in numbers:
             way = self.pairs[number].ways[1]
             try:
@@ -213,16 +236,7 @@ class Lineup:
         yield from zip(done, stack, strict=True)
 
 
-def stackable(first: Way, second: Way) -> bool:
-    """Whether the second is about one step, an array's, and the first has had its effect by then."""
-    return makes_one_array(second) and last_place(first) < ORDER[second.makes]
-
-
 @cache
 def makes_one_array(way: Way) -> bool:
+    """Whether a way is about one step alone, and what that makes is an array, so that several can be stacked."""
     return not way.skips and way.makes not in ("projected", "parts", "allowed")
-
-
-@cache
-def last_place(way: Way) -> int:
-    return max(ORDER[name] for name in (way.makes, *way.skips))

@@ -1,9 +1,13 @@
-"""What students call in a notebook: check, hint, progress, student, fresh_numbers."""
+"""What students call in a notebook: check, hint, progress, student, fresh_numbers.
+
+A check goes this way: the exercise is found by name, the function is asked (``asking``) or the table is kept, the
+answers are judged (``judge``, ``table``), the verdict is put into words (``feedback``), and the outcome is recorded.
+"""
 
 import difflib
 import html
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,13 +27,17 @@ READY_MADE = ("labkit", "torch", "tensorflow", "jax", "scipy")
 
 @dataclass(frozen=True, repr=False)
 class Student:
-    """A student's own numbers: Q, K, V for one head; X, W_Q, W_K, W_V, W_O and n_heads for two."""
+    """A student's own numbers, each an attribute of its name.
+
+    Q, K (4, 3) and V (4, 2) for one head; X, W_Q, W_K, W_V, W_O (4, 4) and n_heads for two. ``attempt`` counts the
+    sets of numbers that were asked for, from 0.
+    """
 
     name: str
     attempt: int
-    numbers: dict = field(compare=False)
+    numbers: dict[str, Any] = field(compare=False)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "numbers" or name not in self.numbers:
             raise AttributeError(f"the numbers are {', '.join(self.numbers)}; there is no {name!r} among them")
         value = self.numbers[name]
@@ -46,11 +54,28 @@ class Student:
 
 @dataclass
 class Session:
-    """What this kernel knows of the student: whose numbers, which tables, what came of each check."""
+    """What this kernel knows of the student: whose numbers, which tables, what came of each check.
+
+    Attributes
+    ----------
+    student : Student, optional
+    tables : dict
+        The student's tables, by exercise.
+    former : dict of lists
+        What stood in a table before it was changed.
+    outcomes : dict
+        Of the last check of each exercise.
+    hints_given : dict
+        How many hints there have been since.
+    last : str
+        The exercise that was checked last.
+    asking : bool
+        Whether a student's function is running.
+    """
 
     student: Student | None = None
     tables: dict[str, Any] = field(default_factory=dict)
-    former: dict[str, list] = field(default_factory=dict)  # what stood in a table before it was changed
+    former: dict[str, list] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     hints_given: dict[str, int] = field(default_factory=dict)
     last: str = ""
@@ -75,20 +100,43 @@ class Note:
 
 
 def student(name: str) -> Student:
-    """Your own numbers: the same name always gets the same ones."""
+    """Your own numbers: the same name always gets the same ones.
+
+    Parameters
+    ----------
+    name : str
+        Upper case and lower case are the same.
+
+    Returns
+    -------
+    Student
+        ``me.Q``, ``me.K``, ``me.V`` and so on.
+
+    Raises
+    ------
+    ValueError
+        For a name that is no text, or an empty one.
+    """
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"student: your name must be a text that isn't empty; got {name!r}. Write student('ada').")
     return new_numbers(unicodedata.normalize("NFC", name.strip()), 0)
 
 
 def fresh_numbers() -> Student:
-    """Another set of numbers for the same student; the tables start anew."""
+    """Another set of numbers for the same student; the tables start anew.
+
+    Raises
+    ------
+    ValueError
+        If ``student`` hasn't been called yet.
+    """
     if SESSION.student is None:
         raise ValueError("fresh_numbers: whose numbers? Run me = student('your name') first.")
     return new_numbers(SESSION.student.name, SESSION.student.attempt + 1)
 
 
 def new_numbers(name: str, attempt: int) -> Student:
+    """Numbers for this session; tables that were filled in from others are forgotten."""
     me = Student(name, attempt, draw_numbers(name, attempt))
     if me != SESSION.student:
         SESSION.student, SESSION.tables, SESSION.former = me, {}, {}
@@ -121,7 +169,18 @@ def check(
     ------
     ValueError
         For an exercise that doesn't exist, or a call that names none or several.
+    RuntimeError
+        Inside the function that is being checked.
     """
+    name, value = one_thing(answer, exercise, table)
+    if table and name in GUESSES:
+        return check_guess(name, value)
+    found = find(name)
+    return record(check_table(found, value) if table and found.is_table else check_function(found, value, part), part)
+
+
+def one_thing(answer: Any, exercise: str | None, table: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name of what is to be checked, and the function or the table itself."""
     if SESSION.asking:
         raise RuntimeError(
             "check: it was called inside the function that it checks. Move the call out of the function."
@@ -132,18 +191,17 @@ def check(
             f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
         )
     ((name, value),) = table.items() or [(exercise or name_of(answer), answer)]
-    if table and name in GUESSES:
-        return check_guess(name, value)
-    found = find(name)
-    return record(check_table(found, value) if table and found.is_table else check_function(found, value, part), part)
+    return name, value
 
 
 def check_guess(name: str, value: Any) -> Outcome:
+    """Answer a guess, which has no exercise and isn't recorded."""
     guess = GUESSES[name]
-    return guessed(name, value, guess, own_numbers(name) if callable(guess.right) else {})
+    return guessed(name, value, guess, whose_numbers(name).numbers if callable(guess.right) else {})
 
 
 def name_of(answer: Any) -> str:
+    """The name that a function was defined under."""
     name = getattr(answer, "__name__", "")
     if callable(answer) and name:
         return name
@@ -154,6 +212,7 @@ def name_of(answer: Any) -> str:
 
 
 def find(name: str) -> Exercise:
+    """The exercise of that name, or a ``ValueError`` that says which one may have been meant."""
     if not isinstance(name, str):
         raise ValueError(f"check: an exercise is named by a text; got {name!r}. There are: {', '.join(EXERCISES)}.")
     if name in EXERCISES:
@@ -164,6 +223,7 @@ def find(name: str) -> Exercise:
 
 
 def check_function(exercise: Exercise, function: Any, part: str | None) -> Outcome:
+    """Ask a function and judge it, unless it is somebody else's."""
     if exercise.is_table or not callable(function):
         wanted = f"a table: check({exercise.name}=...)" if exercise.is_table else f"a function: check({exercise.name})"
         raise ValueError(f"check: {exercise.name} is {wanted}; got {type(function).__name__}. Give what it asks for.")
@@ -182,15 +242,17 @@ def check_function(exercise: Exercise, function: Any, part: str | None) -> Outco
 
 
 def check_table(exercise: Exercise, value: Any) -> Outcome:
-    numbers = own_numbers(exercise.name) if exercise.own else {}
+    """Keep a table and judge it."""
+    owner = whose_numbers(exercise.name) if exercise.own else None
     keep(exercise.name, value)
-    return judged(exercise, lambda: judge_kept_table(exercise, value, numbers))
+    return judged(exercise, lambda: judge_kept_table(exercise, value, owner))
 
 
-def own_numbers(name: str) -> dict:
+def whose_numbers(name: str) -> Student:
+    """The student, for an exercise or a guess that can't do without."""
     if SESSION.student is None:
         raise ValueError(f"check: {name} is about your own numbers. Run me = student('your name') first.")
-    return SESSION.student.numbers
+    return SESSION.student
 
 
 def keep(name: str, table: Any) -> None:
@@ -201,20 +263,23 @@ def keep(name: str, table: Any) -> None:
     SESSION.tables[name] = table
 
 
-def judge_kept_table(exercise: Exercise, value: Any, numbers: dict) -> Verdict:
-    """Judge a table; a wrong one may be right for what stood in the table before it until that was mended."""
+def judge_kept_table(exercise: Exercise, value: Any, owner: Student | None) -> Verdict:
+    """Judge a table; a wrong one may be right for what stood in the table before it, or for other numbers."""
+    numbers = owner.numbers if owner else {}
     verdict = judge_table(exercise, value, numbers, SESSION.tables)
-    for _, name in exercise.before if verdict.status == "failed" else ():
+    if verdict.status != "failed":
+        return verdict
+    for _, name in exercise.before:
         for former in SESSION.former.get(name, ()):
             if judge_table(exercise, value, numbers, {**SESSION.tables, name: former}).status == "passed":
                 broken = (
                     f"it fits your {name} as they were before you changed them. Work it out again from the new ones"
                 )
                 return replace(verdict, mistakes=(), suspects=(), together=False, broken=broken)
-    typed = exercise.own and not exercise.exact
-    unexplained = typed and not (verdict.mistakes or verdict.broken or verdict.fault)
-    if unexplained and 2 * len(verdict.wrong_places) > np.size(verdict.value):
-        broken = f"it is judged by the numbers of {SESSION.student.name}. Are those the numbers that you worked with?"
+    explained = verdict.mistakes or verdict.broken
+    most_are_wrong = isinstance(verdict.value, np.ndarray) and 2 * len(verdict.wrong_places) > verdict.value.size
+    if owner and not exercise.exact and not explained and most_are_wrong:
+        broken = f"it is judged by the numbers of {owner.name}. Are those the numbers that you worked with?"
         return replace(verdict, broken=broken)
     return verdict
 
@@ -229,6 +294,7 @@ def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:
 
 
 def record(one: Outcome, part: str | None) -> Outcome:
+    """Remember an outcome for hints and progress, unless a part of the exercise adds nothing to it."""
     earlier = SESSION.outcomes.get(one.exercise)
     SESSION.last = one.exercise
     if part and earlier and earlier.points >= one.max_points:
@@ -240,7 +306,18 @@ def record(one: Outcome, part: str | None) -> Outcome:
 
 
 def hint(name: str | None = None) -> Note:
-    """The step to look at; called again, what to read about it."""
+    """The step to look at; called again, what to read about it.
+
+    Parameters
+    ----------
+    name : str, optional
+        The exercise; by default the one that was checked last.
+
+    Raises
+    ------
+    ValueError
+        For an exercise that doesn't exist.
+    """
     name = find(name).name if name else SESSION.last
     one = SESSION.outcomes.get(name)
     if one is None:

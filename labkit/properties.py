@@ -1,4 +1,8 @@
-"""When no mistake is recognised: a property that the answer breaks, on the smallest input that shows it."""
+"""When no mistake is recognised: a property that the answer breaks, on the smallest input that shows it.
+
+That weights are positive and add to 1, and that an output is a mix of the values that it may use, is in the
+definition of the attention weights; the other properties follow from Note 3.2, sections 1 to 4.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,8 +12,11 @@ import numpy as np
 
 from .answer import compare, number, read, where, without_leading_ones
 from .calculation import run
-from .exercise import Exercise
+from .exercise import Answer, Exercise
 from .lineup import answer_of
+
+Args = Mapping[str, Any]  # a function's arguments by name
+Ask = Callable[[Args], Answer]  # puts a question to a student's function
 
 MOST_SECONDS = 1.0
 MOST_ASKS = 120  # how often a function is asked while an input is made smaller
@@ -19,13 +26,17 @@ AXES = {"Q": "qd", "K": "kd", "V": "kv", "scores": "qk", "mask": "qk", "Y": "t-"
 
 
 class Probe:
-    """Asks a student's function with inputs of one's own making and knows the right answer to each."""
+    """Asks a student's function with inputs of one's own making and knows the right answer to each.
 
-    def __init__(self, exercise: Exercise, ask: Callable):
+    It asks no more once ``MOST_ASKS`` questions have been put or ``MOST_SECONDS`` have passed.
+    """
+
+    def __init__(self, exercise: Exercise, ask: Ask) -> None:
         self.exercise, self.ask, self.left = exercise, ask, MOST_ASKS
         self.until = time.monotonic() + MOST_SECONDS
 
-    def value(self, args: Mapping[str, Any]) -> np.ndarray | None:
+    def value(self, args: Args) -> np.ndarray | None:
+        """What the function gives back, if that is numbers."""
         answer = self.ask(args)
         self.left = 0 if answer.timed_out or time.monotonic() > self.until else self.left - 1
         value = None if answer.error_type else read(answer.value)
@@ -33,14 +44,15 @@ class Probe:
             return None
         return without_leading_ones(value, self.right(args).shape)
 
-    def known(self, args: Mapping[str, Any]) -> dict:
+    def known(self, args: Args) -> dict[str, Any]:
+        """All quantities of the right calculation."""
         with np.errstate(all="ignore"):
             return run(self.exercise.steps, self.exercise.given(args), (), self.exercise.skips)
 
-    def right(self, args: Mapping[str, Any]) -> np.ndarray:
+    def right(self, args: Args) -> np.ndarray:
         return answer_of(self.exercise, self.known(args))
 
-    def is_wrong(self, args: Mapping[str, Any]) -> bool:
+    def is_wrong(self, args: Args) -> bool:
         """Whether the function gives back numbers here, and wrong ones."""
         right = self.right(args)
         if self.left <= 0 or not np.isfinite(right).all():
@@ -49,21 +61,16 @@ class Probe:
         return value is not None and compare(value, right) is not None
 
 
-def smallest(probe: Probe, args: Mapping[str, Any]) -> dict:
+def smallest(probe: Probe, args: Args) -> dict[str, Any]:
     """Make an input smaller as long as the answer stays wrong: sizes first, then values to small integers."""
     args = dict(args)
     for smaller in (fewer, rounder):
-        again = True
-        while again:
-            again = False
-            for candidate in smaller(args):
-                if probe.is_wrong(candidate):
-                    args, again = candidate, True
-                    break
+        while candidate := next(filter(probe.is_wrong, smaller(args)), None):
+            args = candidate
     return args
 
 
-def fewer(args: Mapping[str, Any]) -> Iterator[dict]:
+def fewer(args: Args) -> Iterator[dict[str, Any]]:
     """The same input with one query, key, token or column less."""
     axes = {name: AXES[name] for name in args if name in AXES}
     if "X" in args and "mask" in args:
@@ -74,13 +81,14 @@ def fewer(args: Mapping[str, Any]) -> Iterator[dict]:
             yield {name: without(value, axes.get(name, ""), axis, i) for name, value in args.items()}
 
 
-def without(value: Any, letters: str, axis: str, i: int):
+def without(value: Any, letters: str, axis: str, i: int) -> Any:
+    """An array without place ``i`` of each of its axes of that letter."""
     for place, letter in enumerate(letters):
         value = np.delete(value, i, axis=place) if letter == axis else value
     return value
 
 
-def rounder(args: Mapping[str, Any]) -> Iterator[dict]:
+def rounder(args: Args) -> Iterator[dict[str, Any]]:
     """The same input with whole numbers, then with smaller ones."""
     floats = {name: value for name, value in args.items() if isinstance(value, np.ndarray) and value.dtype != bool}
     for change in (np.round, lambda v: np.clip(np.round(v), -2, 2), np.sign, lambda v: np.clip(np.round(v), 0, 1)):
@@ -95,19 +103,36 @@ def rounder(args: Mapping[str, Any]) -> Iterator[dict]:
             yield {**args, name: np.where(np.arange(value.size).reshape(value.shape) == i, 0, value)}
 
 
-def broken(exercise: Exercise, ask: Callable, args: Mapping[str, Any]) -> tuple[str, dict]:
-    """The first property that an answer breaks, as a sentence ("" if it breaks none), and the input that shows it."""
+def broken(exercise: Exercise, ask: Ask, args: Args) -> tuple[str, dict[str, Any]]:
+    """The first property that an answer breaks, and the input that shows it.
+
+    Parameters
+    ----------
+    exercise : Exercise
+    ask : callable(args) -> Answer
+        Puts a question to the student's function.
+    args : dict
+        An input for which its answer is wrong.
+
+    Returns
+    -------
+    sentence : str
+        In lower case and without a stop; "" if no property is broken.
+    smaller : dict
+        The smallest input like ``args`` for which the answer is still wrong.
+    """
     probe = Probe(exercise, ask)
     args = smallest(probe, args)
     value, known, right = probe.value(args), probe.known(args), probe.right(args)
-    if value is None or value.shape != right.shape or not compare(value, right):
+    fault = None if value is None else compare(value, right)
+    if value is None or fault is None or fault.kind == "shape":
         return "", args
     if not np.isfinite(value).all():
-        return f"it holds {compare(value, right).text}", args
+        return f"it holds {fault.text}", args
     if value.size > 1 and np.ptp(value.astype(float)) == 0 and np.ptp(right.astype(float)) > 0:
         return f"all numbers of your answer are {number(value.flat[0])}", args
-    sentences = PROPERTIES.get(exercise.answer, lambda *_: iter(()))
-    return next(sentences(probe, args, value, known), ""), args
+    sentences = PROPERTIES[exercise.answer](probe, args, value, known) if exercise.answer in PROPERTIES else iter(())
+    return next(sentences, ""), args
 
 
 def changed(before: np.ndarray, after: np.ndarray | None) -> str:
@@ -115,14 +140,21 @@ def changed(before: np.ndarray, after: np.ndarray | None) -> str:
     if after is None or after.shape != before.shape:
         return ""
     fault = compare(after, before)
-    return fault and f"{where(fault.place)} it was {number(before[fault.place])} and then {number(after[fault.place])}"
+    if fault is None:
+        return ""
+    return f"{where(fault.place)} it was {number(before[fault.place])} and then {number(after[fault.place])}"
 
 
 def allowed_pairs(known: Mapping[str, Any], n_q: int, n_k: int) -> np.ndarray:
+    """Which query may use which key, (n_q, n_k)."""
     return np.broadcast_to(True if known.get("allowed") is None else known["allowed"], (n_q, n_k))
 
 
-def weights_properties(probe, args, weights, known):
+# Each of the following is asked with the probe, an input, the student's answer to it, and the quantities of the right
+# calculation. It yields a sentence for each property that is broken, the most telling first.
+
+
+def weights_properties(probe: Probe, args: Args, weights: np.ndarray, known: Args) -> Iterator[str]:
     allowed = allowed_pairs(known, *weights.shape)
     for i, row in enumerate(weights):
         name = f"row {i + 1} of your weights"
@@ -138,7 +170,7 @@ def weights_properties(probe, args, weights, known):
             yield f"{name} gives the most, {number(row[top])}, to key {top + 1}, whose score isn't the largest"
 
 
-def output_properties(probe, args, output, known):
+def output_properties(probe: Probe, args: Args, output: np.ndarray, known: Args) -> Iterator[str]:
     V = known["V"]
     for i, row in enumerate(output):
         values = V[allowed_pairs(known, len(output), len(V))[i]]
@@ -155,7 +187,7 @@ def output_properties(probe, args, output, known):
             yield f"listing the keys with their values in the opposite order changed your output: {differs}"
 
 
-def hidden_token_matters(probe, args, output, known):
+def hidden_token_matters(probe: Probe, args: Args, output: np.ndarray, known: Args) -> Iterator[str]:
     """A key that a query may not use must not change its output."""
     token = "V" if "V" in args else "X"
     for i, j in np.argwhere(~allowed_pairs(known, len(output), len(args[token]))):
@@ -168,7 +200,7 @@ def hidden_token_matters(probe, args, output, known):
             return
 
 
-def final_properties(probe, args, output, known):
+def final_properties(probe: Probe, args: Args, output: np.ndarray, known: Args) -> Iterator[str]:
     yield from hidden_token_matters(probe, args, output, known)
     if "mask" not in args:
         after = probe.value({**args, "X": args["X"][::-1]})
@@ -177,34 +209,36 @@ def final_properties(probe, args, output, known):
             yield f"listing the tokens in the opposite order changed what a token gets: {differs}"
 
 
-def scores_properties(probe, args, scores, known):
+def scores_properties(probe: Probe, args: Args, scores: np.ndarray, known: Args) -> Iterator[str]:
     doubled = probe.value({**args, "Q": 2 * args["Q"]})
-    fault = compare(doubled, 2 * scores) if doubled is not None and doubled.shape == scores.shape else None
-    if fault and fault.place:
+    fault = None if doubled is None else compare(doubled, 2 * scores)
+    if doubled is not None and fault and fault.place:
         before, after = number(scores[fault.place]), number(doubled[fault.place])
         yield f"twice as long a query should score twice as much; {where(fault.place)} it went from {before} to {after}"
     for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
         yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
 
 
-def moved_numbers(probe, args, value, known):
+def moved_numbers(probe: Probe, args: Args, value: np.ndarray, known: Args) -> Iterator[str]:
     """Splitting and merging only move numbers."""
     given = np.asarray(args["Y"] if "Y" in args else args["Z"])
     strangers = value[~np.isin(np.round(value, 9), np.round(given, 9))]
+    fault = compare(value, probe.right(args))
     if strangers.size:
         yield f"your answer holds {number(strangers.flat[0])}, which is not among the numbers that it was given"
-    else:
-        fault = compare(value, probe.right(args))
+    elif fault:
         yield f"all numbers are there, but not in their places: you have {fault.text}"
 
 
-def mask_properties(probe, args, mask, known):
-    place = compare(mask.astype(float), known["allowed"].astype(float)).place
-    says = "may use" if mask[place] else "may not use"
-    yield f"by your mask, row {place[0] + 1} {says} key {place[1] + 1}: the entry is {number(mask[place])}"
+def mask_properties(probe: Probe, args: Args, mask: np.ndarray, known: Args) -> Iterator[str]:
+    fault = compare(mask.astype(float), known["allowed"].astype(float))
+    if fault:
+        (i, j), entry = fault.place, mask[fault.place]
+        says = "may use" if entry else "may not use"
+        yield f"by your mask, row {i + 1} {says} key {j + 1}: the entry is {number(entry)}"
 
 
-PROPERTIES = {
+PROPERTIES: Mapping[str, Callable[[Probe, Args, np.ndarray, Args], Iterator[str]]] = {
     "weights": weights_properties,
     "output": output_properties,
     "final": final_properties,

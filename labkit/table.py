@@ -1,27 +1,31 @@
-"""Judge a table that was filled in by hand, cell by cell, from the student's own table before it."""
+"""Judge a table that was filled in by hand, cell by cell, from the student's own table before it.
 
-from collections.abc import Mapping
+A number or a word that is asked for is a table, too: one without axes.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .answer import Fault, number, read, tolerance
-from .calculation import run
-from .diagnosis import Seen, diagnose
+from .answer import Fault, near, number, read, tolerance
+from .calculation import run, steps_from
+from .diagnosis import Numbers, Seen, diagnose
 from .exercise import Exercise
-from .judge import Verdict, ids_of
+from .judge import Verdict
 from .lineup import Lineup, answer_of
 
 TWO_DECIMALS = 0.00501
 LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
-A_HUNDREDTH = 0.021
+A_HUNDREDTH = 0.021  # or two, which may come of rounding on the way
 A_SLIP = 0.006  # how near a frequent wrong answer has to come
 ROOT = 0.0012  # of the score: 1.73 for the root of 3
 LONGEST_WORD = 80  # characters: none that is right has as many
 SLACK = 3.0  # numbers that were rounded on the way may be off by more than the last decimal
 
-Start = tuple[tuple[str, ...], dict]  # steps that are left, and the quantities to take them from
+Place = tuple[int, ...]
+Start = tuple[tuple[str, ...], dict[str, Any]]  # steps that are left, and the quantities to take them from
 
 
 def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> Verdict:
@@ -36,12 +40,18 @@ def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tabl
         The student's own numbers.
     tables : dict
         What the student has filled in so far, by exercise: each table is judged from the one before it.
+
+    Returns
+    -------
+    Verdict
+        It earns the share of the cells that are right; numbers count as right within what two decimals show.
     """
     with np.errstate(all="ignore"):
         return judge_filled(exercise, value, numbers, tables)
 
 
-def judge_filled(exercise: Exercise, value: Any, numbers: Mapping, tables: Mapping) -> Verdict:
+def judge_filled(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> Verdict:
+    """Judge a word, or read a table and see whether there is anything in it to be judged cell by cell."""
     filled, open_places = close_open_cells(value)
     starts = starting_points(exercise, numbers, tables)
     rights = [answer_of(exercise, run(steps, dict(known))) for steps, known in starts]
@@ -49,34 +59,38 @@ def judge_filled(exercise: Exercise, value: Any, numbers: Mapping, tables: Mappi
         return judge_word(exercise, value, str(rights[0]))
     array = read(filled)
     if isinstance(array, Fault):
-        return Verdict(exercise, "failed", value=value, fault=array)
+        return Verdict(exercise, "failed", fault=array)
     if open_places and np.isnan(array.astype(float)).all():
         return Verdict(exercise, "unattempted", open_places=open_places)
     open_cells = opened(array.shape, open_places)  # before it may change its shape
     array = fit(array.astype(float), rights[0])
     if array.shape != rights[0].shape:
-        return explain_table(
-            exercise,
-            starts,
-            array,
-            Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape}"),
-            TWO_DECIMALS,
-        )
+        fault = Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape}")
+        return explain_table(Verdict(exercise, "failed", value=array, fault=fault), starts, as_filled(exercise, array))
     return judge_cells(exercise, starts, rights, array, open_cells.reshape(array.shape))
 
 
-def judge_cells(exercise: Exercise, starts, rights, array: np.ndarray, open_cells: np.ndarray) -> Verdict:
+def judge_cells(
+    exercise: Exercise, starts: list[Start], rights: list[np.ndarray], array: np.ndarray, open_cells: np.ndarray
+) -> Verdict:
+    """Judge a table of the right shape, in which a cell may fit any one of the ``rights``."""
     within = TWO_DECIMALS + (ROOT * np.abs(rights[0]) if exercise.answer == "scores" else 0)
     wrong = ~open_cells & ~np.any([near(array, right, within) for right in rights], axis=0)
-    share = float(1 - (wrong | open_cells).mean())
-    places = {"open_places": as_places(open_cells), "wrong_places": as_places(wrong)}
+    status = "failed" if wrong.any() else "unattempted" if open_cells.any() else "passed"
+    verdict = Verdict(
+        exercise,
+        status,
+        share=float(1 - (wrong | open_cells).mean()),
+        value=array,
+        open_places=as_places(open_cells),
+        wrong_places=as_places(wrong),
+    )
     if not wrong.any():
-        status = "unattempted" if open_cells.any() else "passed"
-        return Verdict(exercise, status, share, value=array, **places)
+        return verdict
     slip = said_of_slip(exercise, array)
     if slip:
-        return Verdict(exercise, "failed", share, value=array, broken=slip, **places)
-    verdict = replace(explain_table(exercise, starts, array, None, within, open_cells), share=share, **places)
+        return replace(verdict, broken=slip)
+    verdict = explain_table(verdict, starts, as_filled(exercise, array, within, open_cells))
     if verdict.suspects:
         return verdict
     if wrong.sum() == 1 and wrong.size >= 4:
@@ -92,11 +106,12 @@ def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
     return next(alike, "")
 
 
-def as_places(cells: np.ndarray) -> tuple[tuple[int, ...], ...]:
+def as_places(cells: np.ndarray) -> tuple[Place, ...]:
+    """Where a table of booleans is True."""
     return tuple(tuple(int(i) for i in place) for place in np.argwhere(cells))
 
 
-def starting_points(exercise: Exercise, numbers: Mapping, tables: Mapping) -> list[Start]:
+def starting_points(exercise: Exercise, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> list[Start]:
     """Where the table may have started, the likeliest first: the student's table before, or the numbers themselves.
 
     Without a table before, the numbers may also have been rounded on the way.
@@ -104,8 +119,7 @@ def starting_points(exercise: Exercise, numbers: Mapping, tables: Mapping) -> li
     known = exercise.given(numbers)
     starts = [(exercise.steps, known)]
     for quantity, name in exercise.before:
-        rest = exercise.steps[exercise.steps.index(quantity) + 1 :]
-        steps = tuple(s for s in exercise.steps if s in rest or s == "allowed")
+        steps = steps_from([quantity], exercise.answer)
         rounded = rounded_on_the_way(exercise, known, quantity)
         own = table_before(tables.get(name, ...), rounded[0])
         if own is not None:
@@ -114,7 +128,7 @@ def starting_points(exercise: Exercise, numbers: Mapping, tables: Mapping) -> li
     return starts
 
 
-def rounded_on_the_way(exercise: Exercise, known: Mapping, quantity: str) -> list[np.ndarray]:
+def rounded_on_the_way(exercise: Exercise, known: Mapping[str, Any], quantity: str) -> list[np.ndarray]:
     """The right table before, rounded to two decimals once, and rounded at each step that leads to it."""
     once, always = run(exercise.steps, dict(known)), dict(known)
     for step in exercise.steps[: exercise.steps.index(quantity) + 1]:
@@ -134,11 +148,11 @@ def table_before(value: Any, right: np.ndarray) -> np.ndarray | None:
     return np.where(np.isnan(table), right, table) if table.shape == right.shape else None
 
 
-def close_open_cells(value: Any) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+def close_open_cells(value: Any) -> tuple[Any, tuple[Place, ...]]:
     """Replace each ``...`` by nan and say where they were."""
-    places = []
+    places: list[Place] = []
 
-    def close(item, place):
+    def close(item: Any, place: Place) -> Any:
         if item is Ellipsis or item is None:
             places.append(place)
             return float("nan")
@@ -158,12 +172,8 @@ def fit(array: np.ndarray, right: np.ndarray) -> np.ndarray:
     return array
 
 
-def near(array: np.ndarray, right: np.ndarray, within) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return (array == right) | (np.abs(array - right) <= within)
-
-
-def opened(shape: tuple[int, ...], places) -> np.ndarray:
+def opened(shape: tuple[int, ...], places: Iterable[Place]) -> np.ndarray:
+    """True where a cell is open."""
     cells = np.zeros(shape, dtype=bool)
     for place in places:
         cells[place] = True
@@ -171,6 +181,7 @@ def opened(shape: tuple[int, ...], places) -> np.ndarray:
 
 
 def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
+    """Judge a word; of those with a sentence of their own it is said which there are to choose from."""
     if value is Ellipsis or value is None:
         return Verdict(exercise, "unattempted", open_places=((),))
     word = str(value)[:LONGEST_WORD] if isinstance(value, str | np.ndarray | np.str_) else ""
@@ -183,24 +194,33 @@ def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     return Verdict(exercise, "failed", value=word or type(value).__name__, broken=said)
 
 
-def explain_table(exercise, starts, array, shape_fault, within, open_cells=None) -> Verdict:
-    """The mistake behind a wrong table, looked for from the likeliest start first; two only in a table of some size."""
-    verdict = Verdict(exercise, "failed", value=array, fault=shape_fault)
-    lineups = [Lineup(replace(exercise, steps=steps), [known]) for steps, known in starts]
-    computed = exercise.exact and not np.array_equal(array, array.round(2), equal_nan=True)
-    measure = (tolerance(array) * (1 + np.abs(np.nan_to_num(array))), 1.0) if computed else (within, SLACK)
-    seen = {0: Seen(array, measure[0], open=open_cells, slack=measure[1])}
-    for pairs in (False, True) if array.size >= LARGE_ENOUGH else (False,):
+def as_filled(
+    exercise: Exercise,
+    array: np.ndarray,
+    within: np.ndarray | float = TWO_DECIMALS,
+    open_cells: np.ndarray | None = None,
+) -> Numbers:
+    """A table's numbers, to be compared with suspects': closely if they were computed, loosely if written by hand."""
+    if exercise.exact and not np.array_equal(array, array.round(2), equal_nan=True):
+        return Numbers(array, tolerance(array) * (1 + np.abs(np.nan_to_num(array))), open_cells)
+    return Numbers(array, within, open_cells, SLACK)
+
+
+def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers) -> Verdict:
+    """Name the mistake behind a wrong table, looked for from the likeliest start first.
+
+    Two mistakes are looked for only in a table of some size.
+    """
+    lineups = [Lineup(replace(verdict.exercise, steps=steps), [known]) for steps, known in starts]
+    for pairs in (False, True) if numbers.value.size >= LARGE_ENOUGH else (False,):
         for lineup in lineups:
-            suspects = diagnose(lineup, seen, pairs)
+            suspects = diagnose(lineup, {0: Seen(numbers)}, pairs)
             if suspects:
-                calculation = lineup.calculation(suspects[0].ways, 0)
-                found = {"suspects": tuple(suspects), "mistakes": ids_of(suspects)}
-                return replace(verdict, calculation=calculation, together=len(suspects[0].ids) == 2, **found)
+                return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
     return verdict
 
 
-def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, rights) -> str:
+def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, rights: list[np.ndarray]) -> str:
     """What is to be seen of a table that no mistake explains, or "" for nothing in particular."""
     off = np.min([np.abs(np.nan_to_num(array - right, nan=9, posinf=9, neginf=9)) for right in rights], axis=0)
     if off[wrong].max() <= A_HUNDREDTH:

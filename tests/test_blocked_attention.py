@@ -290,7 +290,7 @@ def test_nan_from_the_very_first_block_is_shown_on_the_smallest_input():
     outcome = check(running(step), exercise="blocked_attention")
     assert outcome.mistakes == ()
     assert "nan at row 1, column 1" in outcome.message
-    assert "block = " in outcome.message
+    assert "block = " in outcome.smallest
 
 
 def test_enormous_scores_are_exact_in_single_precision():

@@ -137,7 +137,7 @@ def test_a_case_that_no_mistake_explains_is_shown_small_with_what_broke():
         object.__setattr__(answer, "value", answer.value + 0.25)
         return answer
 
-    message = outcome(judge_function(exercise, ask)).message
+    message = repr(outcome(judge_function(exercise, ask)))
     assert "lies outside the range of the values" in message
     assert "The smallest input that shows it: Q = [[0]], K = [[0]], V = [[0]]" in message
 
@@ -155,6 +155,6 @@ def test_the_smallest_input_shows_the_mistake_that_needs_its_size():
             value[:, 0] += 0.125
         return Answer(value=value)
 
-    message = outcome(judge_function(exercise, ask)).message
+    message = repr(outcome(judge_function(exercise, ask)))
     assert "scores = [[0, 0, 0]]" in message
     assert "adds to 1.12" in message

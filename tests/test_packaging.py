@@ -14,6 +14,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import labkit
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = ("linux", "darwin", "win32")
@@ -168,3 +170,20 @@ def test_labkit_can_be_imported_where_the_notebooks_are():
 def test_the_installed_command_leads_to_a_function():
     module, _, function = tomllib.loads(read("pyproject.toml"))["project"]["scripts"]["labkit"].partition(":")
     assert callable(getattr(import_module(module), function))
+
+
+def test_version_and_licence_are_everywhere_the_same():
+    project, citation = tomllib.loads(read("pyproject.toml"))["project"], yaml.safe_load(read("CITATION.cff"))
+    changes = read("README.md").partition("\n## Changes\n")[2]
+    newest = re.match(r"\s*- \*\*([\d.]+)\*\*", changes)[1]
+    assert labkit.__version__ == project["version"] == citation["version"] == newest
+    assert project["license"] == citation["license"] == "BSD-3-Clause"
+    assert read("LICENSE").startswith("BSD 3-Clause License\n")
+    assert citation["authors"][0]["name"].removeprefix("The ") in read("LICENSE")
+
+
+def test_the_changes_are_listed_newest_first():
+    changes = read("README.md").partition("\n## Changes\n")[2]
+    versions = [tuple(map(int, found.split("."))) for found in re.findall(r"(?m)^- \*\*([\d.]+)\*\*", changes)]
+    assert versions == sorted(versions, reverse=True)
+    assert len(versions) > 1

@@ -181,6 +181,11 @@ class NoWordsError(Exception):
         raise RuntimeError("no words to be had")
 
 
+class NoArrayNorWords(NoArray):
+    def __array__(self, *args, **kwargs):
+        raise NoWordsError
+
+
 class NotAnException(BaseException):
     pass
 
@@ -259,6 +264,7 @@ NOT_A_TABLE = {
     "dates": lambda *args: np.zeros((len(args[0]), args[2].shape[1]), dtype="datetime64[D]"),
     "a function": lambda *args: right,
     "no array": lambda *args: NoArray(),
+    "no array, and no words for it": lambda *args: NoArrayNorWords(),
     "output and weights": lambda *args: (right(*args), np.eye(2)),
     "all nan": lambda *args: right(*args) * np.nan,
     "all infinite": lambda *args: np.full((len(args[0]), args[2].shape[1]), np.inf),

@@ -26,9 +26,7 @@ EXERCISES: dict[str, Exercise] = {
         heads.SPLIT_HEADS,
         heads.MERGE_HEADS,
         heads.MULTI_HEAD_ATTENTION,
-        *beyond.BEFORE_CROSS_ATTENTION,
-        one_head.CROSS_ATTENTION,
-        *beyond.AFTER_CROSS_ATTENTION,
+        *beyond.EXERCISES,
         *bugs.EXERCISES,
         *long.EXERCISES,
     )

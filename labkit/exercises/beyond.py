@@ -1,7 +1,11 @@
-"""Two sequences, the order of tokens, cost, and what weights do not say: tables and facts about fixed numbers."""
+"""cross_attention, and tables and facts about fixed numbers: the order of tokens, cost, and what weights do not say."""
 
-from ..exercise import Exercise
+import numpy as np
+
+from ..calculation import chain
+from ..exercise import Case, Exercise
 from .fixed_tables import asked_in, fact, table
+from .inputs import with_mask
 
 LAB = "04_beyond_one_sequence"
 
@@ -48,6 +52,27 @@ BEFORE_CROSS_ATTENTION = asked_in(
         ),
     ),
 )
+
+
+def cross_cases(rng: np.random.Generator) -> list[Case]:
+    def one(n_q: int, n_k: int, d: int, d_k: int, d_v: int) -> Case:
+        shapes = {"X": (n_q, d), "X_kv": (n_k, d), "W_Q": (d, d_k), "W_K": (d, d_k), "W_V": (d, d_v)}
+        label = f"{n_q} tokens asking {n_k} others, d_model = {d}, d_k = {d_k}, d_v = {d_v}"
+        return Case(label, {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()})
+
+    return [one(5, 7, 4, 3, 2), one(4, 4, 4, 4, 4), one(4, 4, 5, 3, 2), one(2, 3, 4, 3, 4)]
+
+
+CROSS_ATTENTION = Exercise(
+    name="cross_attention",
+    labs=(LAB,),
+    steps=chain("projected", "output"),
+    answer="output",
+    given=with_mask,
+    points=4,
+    cases=cross_cases,
+    skips=("parts",),
+)
 AFTER_CROSS_ATTENTION = asked_in(
     LAB,
     order_of_tokens=fact(
@@ -77,7 +102,7 @@ AFTER_CROSS_ATTENTION = asked_in(
         (300, "these are tokens. How many pairs of one who asks and one who is asked can be made?"),
         (40_000, "this is the table of 200 tokens among themselves. How many ask here?"),
     ),
-    halfway_output=table("output", **HALFWAY),
+    halfway_output=table("output", HALFWAY),
     other_weights=Exercise("", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=TOO_FAR),
     removal_outputs=fact(
         [[5], [44 / 7], [4]],
@@ -86,5 +111,6 @@ AFTER_CROSS_ATTENTION = asked_in(
         ([[5], [5], [5]], "this is the output with all three tokens. Which key is hidden in which row?"),
         ([[5], [4], [44 / 7]], "two rows have changed places. Which one is without token 2?"),
     ),
-    traced_shares=table("output", **SECOND_LAYER),
+    traced_shares=table("output", SECOND_LAYER),
 )
+EXERCISES = (*BEFORE_CROSS_ATTENTION, CROSS_ATTENTION, *AFTER_CROSS_ATTENTION)

@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..calculation import run
+from ..calculation import chain, run
 from ..exercise import Exercise
 from ..mistakes import MISTAKES
 from .fixed_tables import asked_in, fact
-from .one_head import CHAIN, causal
+from .inputs import causal
 
 D_K = 4  # not divided, or divided by all of it, scores are twice or half of what they should be
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A word to choose, the mistake that it stands for (none if nothing is wrong), and what one would see then."""
+    """A word to choose, the mistake that it stands for ("" if nothing is wrong), and what one would see then."""
 
     word: str
     mistake: str
@@ -24,7 +24,17 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Functions at work on the same scores: the words for what is wrong in them, and all the words to choose from."""
+    """Functions at work on the same scores: the words for what is wrong in them, and all the words to choose from.
+
+    Attributes
+    ----------
+    scores : array (n_q, n_k)
+        Right ones, already scaled.
+    mask : bool array (n_q, n_k), optional
+    asked : tuple of str
+        The words for the pictures that are shown, in their order.
+    choices : tuple of Choice
+    """
 
     scores: np.ndarray
     mask: np.ndarray | None
@@ -40,7 +50,7 @@ class Round:
         K = np.sqrt(D_K) * np.pad(self.scores, ((0, D_K - len(Q)), (0, 0))).T  # so that Q Kᵀ are the raw scores
         ways = MISTAKES[mistake].ways[:1] if mistake else ()
         with np.errstate(all="ignore"):
-            return run(CHAIN[:-1], {"Q": Q, "K": K, "mask": self.mask}, ways)["weights"]
+            return run(chain("allowed", "weights"), {"Q": Q, "K": K, "mask": self.mask}, ways)["weights"]
 
 
 TWO_SEQUENCES = Round(

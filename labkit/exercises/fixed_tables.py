@@ -1,41 +1,57 @@
-"""Tables about fixed numbers: the worked examples and the practice questions of the notes."""
+"""Tables about fixed numbers: the worked examples of the notes, lesson 05's script, and the practice questions.
 
+The notes' 2 x 2 example is Note 3.2, section 2, and its identity section 8; the lesson's is lesson 05.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ..calculation import steps_from
 from ..exercise import Exercise
-from .one_head import CHAIN, causal
+from .inputs import causal, with_mask
+
+Slip = tuple[Any, str]  # a frequent wrong answer, and what is said of it
 
 
-def steps_from(given, answer):
-    """The part of one head's chain that leads from the given quantities to the answer."""
-    start = max((CHAIN.index(name) for name in given if name in CHAIN), default=-1)
-    return tuple(s for s in CHAIN[: CHAIN.index(answer) + 1] if CHAIN.index(s) > start or s == "allowed")
+def table(
+    answer: str,
+    given: Mapping[str, Any],
+    before: tuple[tuple[str, str], ...] = (),
+    slips: tuple[Slip, ...] = (),
+    step: str = "",
+) -> Exercise:
+    """A table that the chain makes of what is given, still without a name.
+
+    Parameters
+    ----------
+    answer : str
+        The quantity that is asked for.
+    given : dict
+        Quantities as numbers, nested lists or arrays.
+    before, slips, step
+        See ``Exercise``, and ``after``.
+    """
+
+    def quantities(numbers: object) -> dict[str, Any]:
+        return with_mask({name: np.asarray(value) for name, value in given.items()})
+
+    return Exercise("", (), steps_from(given, answer), answer, quantities, before=before, slips=slips, step=step)
 
 
-def known(given):
-    """Given quantities as arrays; no mask where none is given."""
-    return {"mask": None, **{name: value if name == "d_k" else np.asarray(value) for name, value in given.items()}}
-
-
-def table(answer, before=(), slips=(), step="", **given):
-    """An answer that the chain makes of what is given; ``slips`` are wrong ones that no step explains."""
-    steps = steps_from(given, answer)
-    return Exercise("", (), steps, answer, lambda numbers: known(given), before=before, slips=slips, step=step)
-
-
-def after(quantity, name):
-    """The table goes on from an earlier one."""
+def after(quantity: str, name: str) -> tuple[tuple[str, str], ...]:
+    """The table before, by its quantity and its name."""
     return ((quantity, name),)
 
 
-def fact(value, *slips, step=""):
+def fact(value: Any, *slips: Slip, step: str = "") -> Exercise:
     """An answer that no chain makes: a size, a count, a word; with what is said of the commonest wrong ones."""
     return Exercise("", (), (), "fact", lambda numbers: {"fact": value}, slips=slips, step=step)
 
 
-def asked_in(lab, **exercises):
+def asked_in(lab: str, **exercises: Exercise) -> tuple[Exercise, ...]:
     """Give the exercises of a lab their names."""
     return tuple(replace(exercise, name=name, labs=(lab,)) for name, exercise in exercises.items())
 
@@ -62,18 +78,18 @@ SCALED_AGAIN = (([[0.71, -np.inf], [0, 0.71]], TWICE), ([[1, 0], [0.33, 0.67]], 
 
 WARM_UP = asked_in(
     "00_warm_up",
-    one_row_weights=table("weights", masked_scores=[2.0, 1.0, 0.0]),
-    notes_scores=table("scores", **NOTES),
-    notes_weights=table("weights", after("scores", "notes_scores"), **NOTES),
-    notes_output=table("output", after("weights", "notes_weights"), **NOTES, V=np.eye(2)),
-    notes_unscaled_row=table("weights", masked_scores=[2.0, 0.0]),
-    twin_scores=table("scores", **TWIN),
-    twin_weights=table("weights", after("scores", "twin_scores"), **TWIN),
-    twin_output=table("output", after("weights", "twin_weights"), **TWIN, V=TENS),
-    lesson_weights=table("weights", **LESSON),
-    lesson_output=table("output", after("weights", "lesson_weights"), **LESSON),
-    turned_query_output=table("output", slips=TURNED, **{**LESSON, "Q": [[0.0, 1.0]]}),
-    equal_keys_weights=table("weights", masked_scores=[1.0, 1.0, 0.0]),
+    one_row_weights=table("weights", {"masked_scores": [2.0, 1.0, 0.0]}),
+    notes_scores=table("scores", NOTES),
+    notes_weights=table("weights", NOTES, after("scores", "notes_scores")),
+    notes_output=table("output", {**NOTES, "V": np.eye(2)}, after("weights", "notes_weights")),
+    notes_unscaled_row=table("weights", {"masked_scores": [2.0, 0.0]}),
+    twin_scores=table("scores", TWIN),
+    twin_weights=table("weights", TWIN, after("scores", "twin_scores")),
+    twin_output=table("output", {**TWIN, "V": TENS}, after("weights", "twin_weights")),
+    lesson_weights=table("weights", LESSON),
+    lesson_output=table("output", LESSON, after("weights", "lesson_weights")),
+    turned_query_output=table("output", {**LESSON, "Q": [[0.0, 1.0]]}, slips=TURNED),
+    equal_keys_weights=table("weights", {"masked_scores": [1.0, 1.0, 0.0]}),
     raw_score_spread=fact(
         [2.0, 8.0, 32.0],
         (
@@ -92,19 +108,19 @@ WARM_UP = asked_in(
         ),
         step="scale",
     ),
-    identity_weights=table("weights", slips=IDENTITY_SLIPS, **IDENTITY),
-    identity_output=table("output", after("weights", "identity_weights"), **IDENTITY),
-    row_0_2_weights=table("weights", masked_scores=[0.0, 2.0]),
-    scaled_row_0_2_weights=table("weights", raw_scores=[0.0, 2.0], d_k=2),
+    identity_weights=table("weights", IDENTITY, slips=IDENTITY_SLIPS),
+    identity_output=table("output", IDENTITY, after("weights", "identity_weights")),
+    row_0_2_weights=table("weights", {"masked_scores": [0.0, 2.0]}),
+    scaled_row_0_2_weights=table("weights", {"raw_scores": [0.0, 2.0], "d_k": 2}),
     larger_entry=fact("lost", ("gained", "which of your rows has the larger second weight?"), step="scale"),
 )
 CAUSAL = asked_in(
     "02_causal_mask",
-    zero_fill_weights=table("weights", slips=WELL_HIDDEN, masked_scores=[1.0, 0.0]),
-    first_key_weights=table("weights", **FIRST_KEY),
-    first_key_output=table("output", after("weights", "first_key_weights"), **FIRST_KEY),
-    practice_masked_scores=table("masked_scores", slips=SCALED_AGAIN[:1], **PRACTICE),
-    practice_weights=table("weights", after("masked_scores", "practice_masked_scores"), SCALED_AGAIN[1:], **PRACTICE),
+    zero_fill_weights=table("weights", {"masked_scores": [1.0, 0.0]}, slips=WELL_HIDDEN),
+    first_key_weights=table("weights", FIRST_KEY),
+    first_key_output=table("output", FIRST_KEY, after("weights", "first_key_weights")),
+    practice_masked_scores=table("masked_scores", PRACTICE, slips=SCALED_AGAIN[:1]),
+    practice_weights=table("weights", PRACTICE, after("masked_scores", "practice_masked_scores"), SCALED_AGAIN[1:]),
     joined_mask=fact(
         EARLIER & REAL,
         (EARLIER, "this is the causal mask alone. Which of these keys are padding?"),

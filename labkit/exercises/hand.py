@@ -3,14 +3,17 @@
 import hashlib
 import json
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ..calculation import chain
 from ..exercise import Exercise
-from .fixed_tables import known, steps_from
-from .one_head import causal
+from .fixed_tables import after
+from .inputs import causal, with_mask
 
 T, D_K, D_V, D_MODEL, N_HEADS = 4, 3, 2, 4, 2
 SETS = Path(__file__).with_name("own_numbers.json")
@@ -21,23 +24,25 @@ KINDS = {
 }
 
 
-def hand(name, lab, answer, before=(), masked=False):
+def by_hand(
+    name: str, lab: str, answer: str, before: tuple[tuple[str, str], ...] = (), masked: bool = False
+) -> Exercise:
     """A table that leads from Q, K and V, or from the table before it, to one step's result."""
 
-    def given(numbers):
-        own = {key: numbers[key] for key in ("Q", "K", "V")}
-        return known({**own, "mask": causal(T)} if masked else own)
+    def own_quantities(numbers: Mapping[str, Any]) -> dict[str, Any]:
+        return with_mask({key: numbers[key] for key in ("Q", "K", "V")} | ({"mask": causal(T)} if masked else {}))
 
-    return Exercise(name, (lab,), steps_from({}, answer), answer, given, points=2, before=before, own=True)
+    steps = chain("allowed", answer)
+    return Exercise(name, (lab,), steps, answer, own_quantities, points=2, before=before, own=True)
 
 
 TABLES = (
-    hand("hand_raw_scores", "01_one_head", "raw_scores"),
-    hand("hand_scores", "01_one_head", "scores", (("raw_scores", "hand_raw_scores"),)),
-    hand("hand_weights", "01_one_head", "weights", (("scores", "hand_scores"),)),
-    hand("hand_output", "01_one_head", "output", (("weights", "hand_weights"),)),
-    hand("hand_causal_weights", "02_causal_mask", "weights", (("scores", "hand_scores"),), masked=True),
-    hand("hand_causal_output", "02_causal_mask", "output", (("weights", "hand_causal_weights"),), masked=True),
+    by_hand("hand_raw_scores", "01_one_head", "raw_scores"),
+    by_hand("hand_scores", "01_one_head", "scores", after("raw_scores", "hand_raw_scores")),
+    by_hand("hand_weights", "01_one_head", "weights", after("scores", "hand_scores")),
+    by_hand("hand_output", "01_one_head", "output", after("weights", "hand_weights")),
+    by_hand("hand_causal_weights", "02_causal_mask", "weights", after("scores", "hand_scores"), masked=True),
+    by_hand("hand_causal_output", "02_causal_mask", "output", after("weights", "hand_causal_weights"), masked=True),
 )
 
 
@@ -47,8 +52,14 @@ def sets() -> dict[str, list[str]]:
     return json.loads(SETS.read_text(encoding="ascii"))["sets"]
 
 
-def read_set(kind: str, line: str) -> dict:
-    """The tables that a line stands for; its digits count from the smallest number that a table may have."""
+def read_set(kind: str, line: str) -> dict[str, np.ndarray]:
+    """The tables that a line stands for; its digits count from the smallest number that a table may have.
+
+    Raises
+    ------
+    ValueError
+        If words or digits are too few or too many.
+    """
     numbers = {}
     for word, (name, (rows, columns, lowest, _)) in zip(line.split(), KINDS[kind].items(), strict=True):
         numbers[name] = np.array(list(word), dtype=float).reshape(rows, columns) + lowest
@@ -56,7 +67,7 @@ def read_set(kind: str, line: str) -> dict:
     return numbers
 
 
-def draw_numbers(name: str, attempt: int = 0) -> dict:
+def draw_numbers(name: str, attempt: int = 0) -> dict[str, Any]:
     """A student's own numbers: the same for the same name, and such that mistakes can be told apart.
 
     The name says at which sets to start, and each attempt goes on to the next ones.
@@ -68,7 +79,7 @@ def draw_numbers(name: str, attempt: int = 0) -> dict:
     """
     name = unicodedata.normalize("NFC", name.strip()).casefold()
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).digest()
-    numbers: dict = {}
+    numbers: dict[str, Any] = {}
     for kind, start in zip(KINDS, (digest[:16], digest[16:]), strict=True):
         lines = sets()[kind]
         numbers |= read_set(kind, lines[(int.from_bytes(start) + attempt) % len(lines)])

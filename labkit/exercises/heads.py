@@ -1,33 +1,36 @@
-"""Several heads: split_heads, merge_heads, multi_head_attention."""
+"""Several heads (Note 3.2, section 3): split_heads, merge_heads, multi_head_attention, and its steps as tables."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from ..calculation import chain
 from ..exercise import Case, Exercise
-from .one_head import CHAIN, DEPTHS, WITH, WITHOUT, causal, padded, with_holes
+from .inputs import DEPTHS, WITH, WITHOUT, causal, padded, with_holes, with_mask
 
-WHOLE = ("projected", "parts", "Q", "K", "V", *CHAIN, "merged", "final")
 LAB = ("03_multi_head",)
 
 
-def split_cases(rng):
-    def one(T, h, width):
+def split_cases(rng: np.random.Generator) -> list[Case]:
+    def one(T: int, h: int, width: int) -> Case:
         label = f"{T} tokens, {h} heads of width {width}"
         return Case(label, {"Y": rng.normal(size=(T, h * width)), "n_heads": h})
 
     return [one(5, 3, 2), one(4, 2, 2), one(2, 4, 3), one(3, 1, 2), one(3, 6, 1)]
 
 
-def merge_cases(rng):
+def merge_cases(rng: np.random.Generator) -> list[Case]:
     shapes = ((3, 5, 2), (2, 4, 2), (4, 2, 3), (1, 3, 2), (6, 3, 1))
     return [
         Case(f"{h} heads, {T} tokens, width {width}", {"Z": rng.normal(size=(h, T, width))}) for h, T, width in shapes
     ]
 
 
-def layer(rng, T, d, h, mask=None, d_out=None):
-    """X, the four projections and a mask; every head has width d / h."""
+def layer(rng: np.random.Generator, T: int, d: int, h: int, mask: np.ndarray | None = None, d_out: int = 0) -> Case:
+    """X (T, d), the four projections and a mask (T, T); every head has width d / h."""
     shapes = {"X": (T, d), "W_Q": (d, d), "W_K": (d, d), "W_V": (d, d), "W_O": (d, d_out or d)}
-    args = {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()}
+    args: dict[str, Any] = {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()}
     args["n_heads"] = h
     label = f"{T} tokens, d_model = {d}, {h} heads"
     if mask is None:
@@ -35,7 +38,7 @@ def layer(rng, T, d, h, mask=None, d_out=None):
     return Case(label + " and a mask", {**args, "mask": mask}, WITH)
 
 
-def layer_cases(rng):
+def layer_cases(rng: np.random.Generator) -> list[Case]:
     return [
         layer(rng, 5, 6, 3),
         layer(rng, 4, 4, 2),
@@ -52,7 +55,7 @@ def layer_cases(rng):
     ]
 
 
-def low(d, h):
+def low(d: int, h: int) -> Case:
     """Every token asks with a depth of its own and finds tokens 1 and 2, which it sees; the others score 0, hidden."""
     depths = DEPTHS[::2]
     T, d_k = len(depths), d // h
@@ -66,8 +69,9 @@ def low(d, h):
     return Case(f"allowed scores from -10 to -3000000 (d_k = {d_k})", args, WITH, extreme=True)
 
 
-def given(args):
-    return {"mask": None, "X_kv": args["X"], **args}
+def quantities(args: Mapping[str, Any]) -> dict[str, Any]:
+    """In self-attention, the tokens that are asked are those who ask."""
+    return with_mask({"X_kv": args["X"], **args})
 
 
 SPLIT_HEADS = Exercise(
@@ -91,20 +95,20 @@ MERGE_HEADS = Exercise(
 MULTI_HEAD_ATTENTION = Exercise(
     name="multi_head_attention",
     labs=LAB,
-    steps=WHOLE,
+    steps=chain("projected", "final"),
     answer="final",
-    given=given,
+    given=quantities,
     points=6,
     cases=layer_cases,
 )
 
 
-def own(numbers):
-    return given({name: numbers[name] for name in ("X", "W_Q", "W_K", "W_V", "W_O", "n_heads")})
+def own_quantities(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return quantities({name: numbers[name] for name in ("X", "W_Q", "W_K", "W_V", "W_O", "n_heads")})
 
 
 COMPUTED = tuple(
-    Exercise(name, LAB, WHOLE[: WHOLE.index(answer) + 1], answer, own, own=True, exact=True)
+    Exercise(name, LAB, chain("projected", answer), answer, own_quantities, own=True, exact=True)
     for name, answer in (
         ("projected_queries", "projected"),
         ("split_queries", "parts"),

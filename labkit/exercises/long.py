@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..calculation import chain
 from ..exercise import Case, Exercise
-from .fixed_tables import asked_in, fact, table
-from .one_head import CHAIN, tables
+from .fixed_tables import Slip, asked_in, fact, table
+from .inputs import matrices, with_mask
 
 LAB = "05_long_sequences"
 ORDINARY, ENORMOUS = "ordinary scores", "enormous scores"
@@ -14,7 +15,7 @@ POWERS = np.array([[8.0, 4.0], [16.0, 4.0], [4.0, 8.0]])
 VALUES = np.array([[4.0, 8.0], [6.0, 2.0], [10.0, 6.0]])
 
 
-def counted(blocks):
+def counted(blocks: list[int]) -> tuple[float, np.ndarray, np.ndarray]:
     """The largest score of some blocks, their powers counted from it (n,), and ones beside their values (n, 2).
 
     The product of powers and ones beside values is what is kept: the sum of powers and the mixed sum of values.
@@ -23,12 +24,13 @@ def counted(blocks):
     return np.log(powers.max()), powers / powers.max(), np.stack([np.ones_like(values), values], axis=1)
 
 
-def block_sums(*blocks, slips=()):
+def block_sums(*blocks: int, slips: tuple[Slip, ...] = ()) -> Exercise:
     """Sum of powers and mixed sum of values, when the last of these blocks has been read after the others."""
     parts = [counted(list(part)) for part in (blocks[:-1], blocks[-1:]) if part]
     summaries = [[largest, *(powers @ values)] for largest, powers, values in parts]
     _, powers, values = counted(list(blocks))
-    return table("output", slips=slips, step="softmax", weights=powers, V=values, summaries=summaries)
+    given = {"weights": powers, "V": values, "summaries": summaries}
+    return table("output", given, slips=slips, step="softmax")
 
 
 ALL_ALIKE = "the second number adds up the values as they are. How much does each of the two keys count?"
@@ -51,14 +53,13 @@ BY_HAND = asked_in(
     three_blocks=block_sums(0, 1, 2),
     three_blocks_output=table(
         "output",
+        {"weights": POWERS.ravel() / POWERS.sum(), "V": VALUES.reshape(-1, 1)},
         slips=(
             ([16], "this is the mixed sum as it stands. By how much do the powers in it exceed 1 in all?"),
             ([0.17], "here the two sums have changed places. Which of them is divided by the other?"),
             ([5.25], "this is what was the output after two blocks. What has become of the two sums since?"),
         ),
         step="softmax",
-        weights=POWERS.ravel() / POWERS.sum(),
-        V=VALUES.reshape(-1, 1),
     ),
 )
 AFTER_THE_CODE = asked_in(
@@ -89,13 +90,13 @@ AFTER_THE_CODE = asked_in(
 )
 
 
-def cases(rng):
-    def ordinary(n_q, n_k, d_k, d_v, block, stretch=1):
-        given = tables(rng, n_q, n_k, d_k, d_v)
+def cases(rng: np.random.Generator) -> list[Case]:
+    def ordinary(n_q: int, n_k: int, d_k: int, d_v: int, block: int, stretch: int = 1) -> Case:
+        args = matrices(rng, n_q, n_k, d_k, d_v)
         label = f"{n_q} queries and {n_k} keys in blocks of {block}, d_k = {d_k}, d_v = {d_v}"
-        return Case(label, {**given, "Q": stretch * given["Q"], "block": block}, ORDINARY)
+        return Case(label, {**args, "Q": stretch * args["Q"], "block": block}, ORDINARY)
 
-    whole = {**tables(rng, 4, 6, 4, 4, whole=True), "block": 2}
+    whole = {**matrices(rng, 4, 6, 4, 4, whole=True), "block": 2}
     return [
         ordinary(5, 9, 3, 2, 3),
         ordinary(4, 8, 3, 2, 4, stretch=2),
@@ -111,7 +112,7 @@ def cases(rng):
     ]
 
 
-def enormous(label, scores):
+def enormous(label: str, scores: list[float]) -> Case:
     """Five queries with the same scores, whole numbers that float32 holds exactly; d_k = 4, so that the root is 2.
 
     The output is larger than an ordinary one: an ordinary one is shown if both are wrong.
@@ -125,9 +126,9 @@ def enormous(label, scores):
 BLOCKED_ATTENTION = Exercise(
     name="blocked_attention",
     labs=(LAB,),
-    steps=CHAIN,
+    steps=chain("allowed", "output"),
     answer="output",
-    given=lambda args: {"mask": None, **args},
+    given=with_mask,
     points=4,
     cases=cases,
     step="softmax",

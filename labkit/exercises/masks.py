@@ -1,27 +1,28 @@
-"""Masks: causal_mask, padding_mask, and masked_softmax."""
+"""Masks: causal_mask, padding_mask, and masked_softmax (the definitions of the attention mask and the causal mask)."""
+
+from typing import Any
 
 import numpy as np
 
 from ..exercise import Case, Exercise
-from .one_head import DEPTHS, causal, padded, with_holes
-from .softmax import whole_numbers
+from .inputs import DEPTHS, causal, padded, whole_scores, with_holes
 
 KEYS, NO_KEYS = "every query has a key", "a query without a key"
 
 
-def masked_cases(rng):
+def masked_cases(rng: np.random.Generator) -> list[Case]:
     empty = np.array([[True, True, False], [False, False, False]])
     low = np.outer(DEPTHS, [1.0, 1.0, 0.0, 0.0])
     visible = np.tile([True, True, False, False], (len(DEPTHS), 1))
 
-    def case(label, scores, mask, part=KEYS, **more):
+    def case(label: str, scores: np.ndarray, mask: np.ndarray, part: str = KEYS, **more: Any) -> Case:
         return Case(label, {"scores": scores, "mask": mask}, part, **more)
 
     return [
         case("a causal 4 by 4 table", rng.normal(size=(4, 4)), causal(4)),
         case("a 5 by 7 table with padding", rng.normal(size=(5, 7)), padded(5, 7, 2)),
         case("a 4 by 4 table with padding", rng.normal(size=(4, 4)), padded(4, 4, 1)),
-        case("whole numbers", whole_numbers(rng, 4, 4), causal(4)),
+        case("whole numbers", whole_scores(rng, 4, 4), causal(4)),
         case("a 6 by 9 table with holes", rng.normal(size=(6, 9)) * 3, with_holes(rng, 6, 9)),
         case("nothing hidden", rng.normal(size=(2, 3)), np.ones((2, 3), dtype=bool)),
         case("allowed scores from -10 to -3000000", low, visible, extreme=True),
@@ -41,7 +42,7 @@ MASKED_SOFTMAX = Exercise(
 )
 
 
-def causal_cases(rng):
+def causal_cases(rng: np.random.Generator) -> list[Case]:
     few = [Case(f"n = {n}", {"n": n}) for n in (4, 7, 1)]
     return [*few, Case("a larger n", {"n": int(rng.integers(9, 20))})]  # which nobody can have written down
 
@@ -57,7 +58,7 @@ CAUSAL_MASK = Exercise(
 )
 
 
-def padding_cases(rng):
+def padding_cases(rng: np.random.Generator) -> list[Case]:
     pairs = (([3, 1, 4], 5), ([2, 4, 1, 3], 4), ([2], 3), ([6, 2, 5], 6))
     few = [Case(f"lengths {lengths}, n_k = {n_k}", {"lengths": lengths, "n_k": n_k}) for lengths, n_k in pairs]
     more = [int(n) for n in rng.integers(1, 12, size=5)]

@@ -5,15 +5,16 @@ of each that no longer tells them apart. The others stay where they are, so that
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .. import attention as core
+from ..calculation import steps_from
 from ..exercise import Exercise
 from ..lineup import Lineup, Raised
-from .fixed_tables import steps_from
 from .hand import D_K, KINDS, N_HEADS, SETS, TABLES, read_set, sets
 from .heads import COMPUTED
 
@@ -37,7 +38,7 @@ def is_good(kind: str, line: str) -> bool:
     return all(told_apart(exercise, {**numbers, "n_heads": N_HEADS}) for exercise in COMPUTED)
 
 
-def telling(numbers: dict) -> bool:
+def telling(numbers: dict[str, np.ndarray]) -> bool:
     """Whether the numbers of one head are fit for every table that is filled in by hand."""
     if not readable(numbers["Q"], numbers["K"]):  # the cheap look first
         return False
@@ -56,11 +57,11 @@ def readable(Q: np.ndarray, K: np.ndarray) -> bool:
     return bool(clear and (Q @ K.sum(axis=0)).all() and K.any(axis=-1).all())
 
 
-def right_table(exercise: Exercise, numbers: dict) -> np.ndarray:
+def right_table(exercise: Exercise, numbers: dict[str, Any]) -> np.ndarray:
     return Lineup(exercise, [exercise.given(numbers)]).right(0)
 
 
-def told_apart(exercise: Exercise, numbers: dict, tables: dict | None = None) -> bool:
+def told_apart(exercise: Exercise, numbers: dict[str, Any], tables: Mapping[str, np.ndarray] = {}) -> bool:
     """Whether all mistakes in one table are far from the right one and from each other, or come to the very same.
 
     Parameters
@@ -74,23 +75,23 @@ def told_apart(exercise: Exercise, numbers: dict, tables: dict | None = None) ->
     first_ways = {suspect.ids: suspect for suspect in reversed(lineup.singles)}.values()
     with np.errstate(all="ignore"):
         answers = [("", lineup.right(0)), *((suspect.ids[0], lineup.predicts(suspect, 0)) for suspect in first_ways)]
-    alike: dict = {}
+    alike: dict[tuple[int, ...], dict[str, np.ndarray]] = {}
     for id, table in answers:
         if not isinstance(table, Raised):
             alike.setdefault(table.shape, {})[id] = table
     return all(far_or_same(exercise, by_id) for by_id in alike.values())
 
 
-def lineup_of(exercise: Exercise, numbers: dict, tables: dict | None) -> Lineup:
+def lineup_of(exercise: Exercise, numbers: dict[str, Any], tables: Mapping[str, np.ndarray]) -> Lineup:
     quantities = exercise.given(numbers)
     if exercise.before:
         ((quantity, before),) = exercise.before
-        exercise = replace(exercise, steps=steps_from({quantity: None}, exercise.answer))
+        exercise = replace(exercise, steps=steps_from([quantity], exercise.answer))
         quantities = {**quantities, "d_k": D_K, quantity: tables[before]}
     return Lineup(exercise, [quantities])
 
 
-def far_or_same(exercise: Exercise, by_id: dict) -> bool:
+def far_or_same(exercise: Exercise, by_id: dict[str, np.ndarray]) -> bool:
     """Whether of tables of one shape each two are the same or as far apart as they have to be."""
     cells = np.nan_to_num(np.array([*by_id.values()], dtype=float), nan=99, posinf=98, neginf=-98)
     cells = cells.reshape(len(cells), -1)

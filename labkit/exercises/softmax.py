@@ -1,16 +1,17 @@
-"""softmax(scores): the step from scores to weights on its own."""
+"""softmax(scores): the step from scores to weights on its own (Note 3.2, section 4)."""
 
 import numpy as np
 
 from ..exercise import Case, Exercise
+from .inputs import whole_scores
 
 
-def cases(rng):
+def cases(rng: np.random.Generator) -> list[Case]:
     apart = np.array([[0.0, 1.0, 2.0], [-2000.0, -2001.0, -1999.0]])
     return [
         Case("a 3 by 5 table", {"scores": rng.normal(size=(3, 5))}),
         Case("a 4 by 4 table", {"scores": rng.normal(size=(4, 4)) * 1.5}),
-        Case("a 4 by 4 table of whole numbers", {"scores": whole_numbers(rng, 4, 4)}),
+        Case("a 4 by 4 table of whole numbers", {"scores": whole_scores(rng, 4, 4)}),
         Case("a 3 by 3 table with ties", {"scores": np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 3.0, 3.0]])}),
         Case("a 12 by 11 table with scores up to 20", {"scores": rng.normal(size=(12, 11)) * 8}),
         Case("one query and 4 keys", {"scores": rng.normal(size=(1, 4))}),
@@ -18,11 +19,6 @@ def cases(rng):
         Case("scores near 1000", {"scores": 1000 + rng.normal(size=(2, 3))}, remark="overflows_on_large_scores"),
         Case("rows 2000 apart", {"scores": apart}, remark="shifts_by_the_overall_maximum"),
     ]
-
-
-def whole_numbers(rng, rows, columns):
-    """Small integers with one largest in each row, so that no tie hides which key wins."""
-    return np.stack([rng.permutation(np.arange(-2, columns - 2) + rng.integers(0, 2)) for _ in range(rows)])
 
 
 EXERCISE = Exercise(

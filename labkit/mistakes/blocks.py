@@ -6,14 +6,18 @@ filled in by hand, ``summaries`` has a row (largest, sum, mixed sum) for what wa
 block that is read.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from ..exercise import mistake
 
+Summary = tuple[np.ndarray, np.ndarray, np.ndarray]  # the largest score, the sum of powers, and the mixed sum
 
-def each_block(masked_scores, V, block):
+
+def each_block(masked_scores: np.ndarray, V: np.ndarray, block: int) -> Iterator[Summary]:
     """The largest score, the sum of powers and the mixed sum of each block by itself."""
     for first in range(0, len(V), block):
         scores = masked_scores[:, first : first + block]
@@ -22,7 +26,9 @@ def each_block(masked_scores, V, block):
         yield largest, powers.sum(axis=-1, keepdims=True), powers @ V[first : first + block]
 
 
-def join(kept, read, of_sum=1, of_mix=1, of_read=1, largest=np.maximum):
+def join(
+    kept: Summary, read: Summary, of_sum: int = 1, of_mix: int = 1, of_read: int = 1, largest: Callable = np.maximum
+) -> Summary:
     """What was kept and the block that is read as one, counted from the larger maximum.
 
     ``of_sum`` and ``of_mix`` say what becomes of the two sums that were kept, ``of_read`` of those of the block:
@@ -38,27 +44,31 @@ def join(kept, read, of_sum=1, of_mix=1, of_read=1, largest=np.maximum):
 NOTHING = np.array([-np.inf, 0, 0])
 
 
-def sums(blocks, start=NOTHING, join=join, **how):
+def sums(
+    blocks: Iterable, start: np.ndarray = NOTHING, join: Callable = join, **how: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Sum of powers and mixed sum after all blocks."""
-    return reduce(lambda kept, read: join(kept, read, **how), blocks, start)[1:]
+    _, total, mixed = reduce(lambda kept, read: join(kept, read, **how), blocks, start)
+    return total, mixed
 
 
-def output(masked_scores, V, block, **how):
+def output(masked_scores: np.ndarray, V: np.ndarray, block: int, **how: Any) -> np.ndarray:
+    """The mix of values (n_q, d_v) that a running softmax gives."""
     total, mixed = sums(each_block(masked_scores, V, block), **how)
     return mixed / total
 
 
-def by_hand(summaries, **how):
+def by_hand(summaries: np.ndarray, **how: Any) -> np.ndarray:
     """The two sums (2,), which is what the tables ask for."""
     return np.array(sums(summaries, **how))
 
 
-def dividing(kept, read):
+def dividing(kept: Summary, read: Summary) -> Summary:
     top, total, mixed = join(kept, read)
     return top, total, mixed / total
 
 
-def dividing_the_share(kept, read):
+def dividing_the_share(kept: Summary, read: Summary) -> Summary:
     top, total, mixed = join(kept, read)
     share = np.exp(read[0] - top) * read[2]
     return top, total, mixed - share + share / total

@@ -3,32 +3,36 @@
 Shapes: projected Y (T, n_heads * width), parts (n_heads, T, width), merged (T, n_heads * width).
 """
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from ..calculation import merge, softmax, split
 from ..exercise import mistake
 
 
-def each(change, arrays):
+def each(change: Callable[[np.ndarray], np.ndarray], arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
     return tuple(change(Y) for Y in arrays)
 
 
-def dealt_out(projected, n_heads):
+def dealt_out(projected: Iterable[np.ndarray], n_heads: int) -> tuple[np.ndarray, ...]:
     """The columns go to the heads in turn."""
     return each(lambda Y: Y.reshape(len(Y), -1, n_heads).transpose(2, 0, 1), projected)
 
 
-def collected(Z):
+def collected(Z: np.ndarray) -> np.ndarray:
     """One column of each head in turn."""
     return Z.transpose(1, 2, 0).reshape(Z.shape[1], -1)
 
 
-def widened(rows, W_O):
+def widened(rows: np.ndarray, W_O: np.ndarray) -> np.ndarray:
     """Zeros on the right, so that W_O can be applied: only its first rows count then."""
     return np.pad(rows, [(0, 0), (0, len(W_O) - rows.shape[-1])])
 
 
-def narrow(X, X_kv, projections, blocks):
+def narrow(
+    X: np.ndarray, X_kv: np.ndarray, projections: Iterable[np.ndarray], blocks: list[int]
+) -> tuple[np.ndarray, ...]:
     """Slice r of the tokens, projected by the block that stands at place blocks[r] of a matrix's diagonal."""
     h = len(blocks)
     pairs = zip((X, X_kv, X_kv), projections, strict=True)

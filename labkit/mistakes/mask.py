@@ -8,14 +8,20 @@ FILL = AnyNumber(-2e6, -0.05, usual=(-1, -10, -100, -2))
 ADDED = AnyNumber(-2e6, -1.1, usual=(-10, -100))  # adding -1 comes to the same as adding the mask
 
 
-def triangle(mask, above=0):
-    """A causal mask of the same size, with so many diagonals more."""
-    return np.tri(*mask.shape[-2:], above, dtype=bool)
+def triangle(mask: np.ndarray, above: int = 0) -> np.ndarray:
+    """A causal mask of the same size (n_q, n_k), with so many diagonals more."""
+    n_q, n_k = mask.shape[-2:]
+    return np.tri(n_q, n_k, above, dtype=bool)
 
 
-def seen_by_nobody(allowed):
+def diagonal(mask: np.ndarray, above: int = 0) -> np.ndarray:
+    """A mask of the same size (n_q, n_k) that allows one diagonal alone, the main one or one above it."""
+    return triangle(mask, above) & ~triangle(mask, above - 1)
+
+
+def seen_by_nobody(allowed: np.ndarray) -> np.ndarray:
     """Which keys every query's row hides; the mistakes take these places for queries, (..., n_k, 1)."""
-    return ~allowed.any(axis=-2)[..., :, None]
+    return np.expand_dims(~allowed.any(axis=-2), -1)
 
 
 @mistake("mask", frequent=True)
@@ -106,7 +112,7 @@ def hides_the_diagonal(mask, *, joined=("and", "instead", "not")):
     """Query 1 has no key left here, out of {n_k}.
     Does a token know itself at the moment when its own row is worked out?"""
     strict = triangle(mask, -1)
-    return {"and": mask & strict, "instead": strict, "not": mask & ~np.eye(*mask.shape[-2:], dtype=bool)}[joined]
+    return {"and": mask & strict, "instead": strict, "not": mask & ~diagonal(mask)}[joined]
 
 
 @mistake("mask", makes="allowed")
@@ -115,8 +121,7 @@ def leaks_one_step(mask, *, joined=("instead", "shifted", "and", "or")):
     Which is the last position that a token may look at?"""
     wide = triangle(mask, 1)
     shifted = mask | np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., :-1]
-    above = np.eye(*mask.shape[-2:], k=1, dtype=bool)
-    return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | above}[joined]
+    return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | diagonal(mask, 1)}[joined]
 
 
 @mistake("mask", frequent=True)

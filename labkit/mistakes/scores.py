@@ -5,7 +5,7 @@ import numpy as np
 from ..exercise import mistake
 
 
-def transposed(M):
+def transposed(M: np.ndarray) -> np.ndarray:
     return np.swapaxes(M, -1, -2)
 
 

@@ -5,24 +5,26 @@ import numpy as np
 from ..calculation import softmax
 from ..exercise import AnyNumber, mistake
 
+Axis = int | tuple[int, ...]
 
-def powers(scores, axis=-1):
+
+def powers(scores: np.ndarray, axis: Axis = -1) -> np.ndarray:
     return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
 
 
-def shared(table, axis=-1):
+def shared(table: np.ndarray, axis: Axis = -1) -> np.ndarray:
     return table / np.sum(table, axis=axis, keepdims=True)
 
 
-def powers_without_keepdims(scores):
+def powers_without_keepdims(scores: np.ndarray) -> np.ndarray:
     return np.exp(scores - np.max(scores, axis=-1)[..., None, :])
 
 
-def shared_without_keepdims(table):
+def shared_without_keepdims(table: np.ndarray) -> np.ndarray:
     return table / np.sum(table, axis=-1)[..., None, :]
 
 
-def truncated(result, *inputs):
+def truncated(result: np.ndarray, *inputs: np.ndarray) -> np.ndarray:
     """Without its decimals, if it was put into an array of the inputs' type and all of them are whole numbers."""
     return result if any(array.dtype.kind == "f" for array in inputs) else np.trunc(result)
 
