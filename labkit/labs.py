@@ -17,6 +17,7 @@ Each marker stands alone on its line, and neither notebook shows one. Of a cell'
 from __future__ import annotations
 
 import ast
+import atexit
 import json
 import os
 import re
@@ -276,7 +277,7 @@ def execute(text: str, folder: Path) -> str:
     Raises
     ------
     LabError
-        If a cell raises, takes too long or ends the kernel.
+        If a cell raises, takes too long or ends the kernel, or there is no kernel.
     """
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -291,6 +292,9 @@ def execute(text: str, folder: Path) -> str:
         said = str(error).splitlines()[0]
         what = f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else said
         raise LabError(f"{where}: {what}") from None
+    except RuntimeError as error:
+        atexit.unregister(client._cleanup_kernel)  # it has run, and would raise at the end
+        raise LabError(f"no kernel came up to run the notebook: {error}. Run the same command again.") from None
     executed.metadata = nbformat.from_dict(METADATA)
     for cell in executed.cells:
         for output in cell.get("outputs", []):

@@ -13,13 +13,18 @@ from labkit.grading import batch, publish
 from labkit.grading.exports import canvas, gradescope, moodle, nbgrader
 from labkit.grading.intake import collect
 
+
+def is_its_own(value):
+    return inspect.isfunction(value) and value.__module__ == attention.__name__
+
+
 PUBLIC = [
     *(getattr(labkit, name) for name in labkit.__all__ if name != "explore"),
     *(getattr(explore, name) for name in explore.__all__),
-    *(value for name, value in vars(attention).items() if inspect.isfunction(value) and not name.startswith("_")),
+    *(value for name, value in vars(attention).items() if is_its_own(value) and not name.startswith("_")),
     *(draw.heatmap_svg, draw.panels, draw.panels_svg, draw.describe),
-    *(collect, batch.grade_batch, publish.publish),
-    *(canvas.fill, moodle.fill, moodle.export, gradescope.export, nbgrader.export, nbgrader.points),
+    *(collect, batch.grade_batch, publish.publish, publish.report),
+    *(canvas.gradebook, moodle.worksheet, moodle.grade_import, gradescope.export, nbgrader.export, nbgrader.points),
 ]
 # What is said once for all of them, in the text above the explorers or in that of `Panel`.
 SAID_ELSEWHERE = {"predict", "fn", "weights", "mask", "title", "queries", "keys", "tables"}

@@ -4,6 +4,7 @@ The fixture `course` is built with a real kernel, once; the tests that change so
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -518,3 +519,11 @@ def test_checking_loads_nothing_but_the_standard_library():
     root = Path(__file__).parents[1]
     loaded = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
     assert not {"numpy", "nbformat", "jupytext", "jupyter_client"} & set(loaded.split())
+
+
+def test_a_kernel_that_does_not_come_up_is_told_of_in_a_line(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("raise SystemExit(3)")
+    monkeypatch.setattr(labs, "_environment", lambda: os.environ | {"PYTHONPATH": str(tmp_path)})
+    empty = json.dumps(labs.notebook([labs.Cell("cell-001", "code", [], ["1"], ["1"])], solved=True))
+    with pytest.raises(labs.LabError, match="no kernel came up to run the notebook: .*Run the same command again"):
+        labs.execute(empty, tmp_path)
