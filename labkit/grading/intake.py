@@ -2,20 +2,37 @@
 
 import hashlib
 import os
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..exercises import LABS
 from . import naming, reading
-from .found import LINK, NOTEBOOK, OUTSIDE, Found, IntakeError, Refused, in_students_zip, opened
-from .naming import Sender
-from .remarks import remarks_on
+from .found import (
+    GRADES,
+    LINK,
+    NOISE,
+    NOTEBOOK,
+    OUTSIDE,
+    Found,
+    IntakeError,
+    Refused,
+    in_students_zip,
+    is_leftover,
+    opened,
+)
+from .platform_files import METADATA, TIMESTAMP, Sender, Senders
+from .remarks import named, remarks_on
 from .submission import Cell, Submission
 from .wording import few
 
 __all__ = ["Intake", "IntakeError", "collect"]
+
+MOST_NOTEBOOKS = 20  # in an archive that a student made
+MOST_NAMES = 10  # of files beside a notebook
+PACKED = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)
@@ -42,13 +59,15 @@ def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
         a file a student. Students may have handed in archives.
     lab : str, optional
         The lab that was asked for, or how its name begins. Without it, it is what more than half of an assignment's
-        notebooks are.
+        students handed in.
 
     Raises
     ------
     IntakeError
         If there is no such file, it is neither folder, archive nor notebook, or nothing was handed in.
     """
+    if not os.fspath(path):
+        raise IntakeError("SUBMISSIONS: must be a folder, a .zip or an .ipynb file; got nothing. Name one.")
     asked = _lab_called(lab) if lab else ""
     where = Path(path).absolute().parts if os.path.isdir(path) else (Path(path).stem,)
     with opened(Path(path)) as files:
@@ -63,60 +82,100 @@ def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
     return Intake(tuple(sorted(judged, key=lambda one: (one.file, one.student, one.digest))), tuple(desk.notes))
 
 
+Whose = tuple[str, str]  # a student and a batch
+
+
 class _Desk:
     """Where files are sorted: each notebook is a submission; other files are one where a student has no notebook."""
 
     def __init__(self) -> None:
         self.submissions: list[Submission] = []
         self.notes: list[str] = []
-        self.others: dict[tuple[str, str], list[tuple[Sender, Found]]] = defaultdict(list)
+        self.others: dict[Whose, list[tuple[Sender, Found]]] = defaultdict(list)
+        self.leftovers: dict[Whose, list[tuple[Sender, Found]]] = defaultdict(list)
 
     def take_all(self, files: Sequence[Found], where: tuple[str, ...]) -> None:
-        senders = naming.senders([file.path for file in files], where, _metadata(files))
-        stamps = {file.path.removesuffix("timestamp.txt"): file for file in files if file.name == "timestamp.txt"}
+        """Sort all that was handed in; ``where`` is the path of the folder, or the archive's name."""
+        by_path = {file.path: file for file in files}
+        senders = naming.senders(by_path, where, lambda path: _bytes(by_path[path]).decode(errors="replace"))
         for file in files:
-            stamp = stamps.get(file.path.removesuffix(file.name))
-            self.take(file, [_stamped(sender, stamp) for sender in senders[file.path]])
-        if left := [path for path, who in senders.items() if not who]:
+            self.take(file, senders[file.path])
+        self.use_leftovers()
+        nobodys = [file for file in files if not senders[file.path] and not is_leftover(file.path)]
+        if left := [file.path for file in nobodys if file.name not in (METADATA, TIMESTAMP)]:
             self.notes.append(f"Left out, since they are no student's: {few(left)}.")
-        handed_in = {(one.student, one.batch) for one in self.submissions}
-        for whose in self.others.keys() - handed_in:
+        beside = {whose: _beside(found) for whose, found in self.others.items()}
+        self.submissions = [_remarked(one, *beside.get((one.student, one.batch), ())) for one in self.submissions]
+        for whose in self.others.keys() - self.handed_in():
             self.submissions.append(_without_notebook(*zip(*self.others[whose], strict=True)))
 
-    def take(self, file: Found, senders: Sequence[Sender]) -> None:
-        inside = [file] if senders else []
-        if senders and file.path.lower().endswith(".zip"):
-            try:
-                inside = in_students_zip(file) or inside
-            except Refused as reason:
-                inside = [replace(file, problem=str(reason))]
-        for one in inside:
+    def handed_in(self) -> set[Whose]:
+        """Those of whom there is a notebook by now."""
+        return {(one.student, one.batch) for one in self.submissions}
+
+    def take(self, file: Found, senders: Senders) -> None:
+        """Sort one file, or the files in a student's archive, which ``senders`` handed in together."""
+        read, more, refused = 0, [], []
+        for one in _inside(file) if senders else ():
+            kind = self.others
             if NOTEBOOK.fullmatch(one.path):
-                self.submissions += _submissions(one, senders)
-                continue
+                if is_leftover(one.path):
+                    kind = self.leftovers
+                elif read < MOST_NOTEBOOKS:
+                    read += 1
+                    self.submissions += _submissions(one, senders)
+                    continue
+                else:
+                    more.append(one.path)
             if one.problem:
-                self.notes.append(f"{one.path} {one.problem}.")
-            for sender in senders if one.problem not in (LINK, OUTSIDE) else ():
-                self.others[sender.student, sender.batch].append((sender, one))
+                refused.append(f"{one.path} {one.problem}.")
+            for sender in senders if one.problem not in (LINK, OUTSIDE, GRADES) else ():
+                kind[sender.student, sender.batch].append((sender, one))
+        self.notes += refused[:MOST_NAMES]
+        if len(refused) > MOST_NAMES:
+            self.notes.append(f"{len(refused) - MOST_NAMES:,} more files in {file.path} were refused.")
+        if more:
+            self.notes.append(f"Of an archive {MOST_NOTEBOOKS} notebooks are read. Left out: {few(more)}.")
+
+    def use_leftovers(self) -> None:
+        """Take the copies that an editor kept where a student has nothing else."""
+        handed_in = self.handed_in()
+        for whose, found in self.leftovers.items():
+            files = [file for _, file in found]
+            if whose in handed_in:
+                self.others[whose] += [one for one in found if ".ipynb_checkpoints" not in one[1].path]
+            elif NOISE.fullmatch(whose[0]):
+                what = "Left out, since editors and systems give such names to what they leave behind"
+                self.notes.append(f"{what}: {few([file.path for file in files])}.")
+            else:
+                what = f"Only {named([file.name for file in files])} was handed in, a copy that an editor keeps"
+                for sender, file in found[:MOST_NOTEBOOKS]:
+                    self.submissions += [
+                        _remarked(one, f"{what}: is it the latest?") for one in _submissions(file, [sender])
+                    ]
+                self.others[whose] += found[MOST_NOTEBOOKS:]
 
 
-def _metadata(files: Sequence[Found]) -> str:
-    """Gradescope's list: only where it lies above everything, since a student may hand in a file of that name."""
-    handed_in = [file.path for file in files if naming.is_handed_in(file.path) and not file.problem]
-    for file in files:
-        folder = file.path.removesuffix(naming.METADATA)
-        if file.name == naming.METADATA and all(path.startswith(folder) for path in handed_in):
-            return _text(file)
-    return ""
+def _beside(others: Iterable[tuple[Sender, Found]]) -> tuple[str, ...]:
+    """A remark about what a student handed in beside a notebook, if anything."""
+    names = list(dict.fromkeys(file.name for _, file in others))
+    return (f"Handed in beside it, and not read: {named(names, MOST_NAMES)}.",) if names else ()
 
 
-def _stamped(sender: Sender, stamp: Found | None) -> Sender:
-    """With the time that nbgrader wrote beside the file; elsewhere a student may have put it there."""
-    return replace(sender, submitted_at=naming.iso(_text(stamp))) if stamp and sender.batch else sender
+def _remarked(submission: Submission, *remarks: str) -> Submission:
+    return replace(submission, remarks=submission.remarks + remarks)
 
 
-def _text(file: Found) -> str:
-    return _bytes(file).decode(errors="replace")
+def _inside(file: Found) -> list[Found]:
+    """The file, or what a student's archive holds, beginning with what is named like a lab."""
+    if not file.path.lower().endswith(".zip") or is_leftover(file.path):
+        return [file]
+    try:
+        files = in_students_zip(file) or [file]
+    except Refused as reason:
+        return [replace(file, problem=str(reason))]
+    topics = [lab.partition("_")[2] for lab in LABS]
+    return sorted(files, key=lambda one: not any(topic in one.name.lower() for topic in topics))
 
 
 def _bytes(file: Found) -> bytes:
@@ -147,8 +206,11 @@ def _submissions(file: Found, senders: Sequence[Sender]) -> list[Submission]:
 
 def _without_notebook(senders: Sequence[Sender], files: Sequence[Found]) -> Submission:
     """A row all the same: the student did hand in something."""
-    names = few([file.name + (f" (which {file.problem})" if file.problem else "") for file in files])
-    problem = f"Only {names} was handed in, and no notebook."
+    names = few([file.name[:80] + (f" (which {file.problem})" if file.problem else "") for file in files])
+    is_packed = any(file.name.lower().endswith(PACKED) for file in files)
+    is_packed_twice = any(re.search(r"(?i)\.zip/.*\.zip\Z", file.path) for file in files)
+    why = ": of archives only a .zip is opened, and none inside it" if is_packed or is_packed_twice else ""
+    problem = f"Only {names} was handed in, and no notebook{why}."
     digest = hashlib.sha256(_bytes(files[0])).hexdigest()
     return Submission(**vars(senders[0]), file=files[0].path, digest=digest, problem=problem)
 
@@ -167,13 +229,24 @@ def _lab_called(name: str) -> str:
 def _settle_lab(batch: Sequence[Submission], asked: str) -> list[Submission]:
     """Say of each submission which lab it is judged as, or why it is none."""
     guesses = [() if one.problem else reading.likely_labs(one.cells) for one in batch]
-    asked = asked or _majority([guess[0] for guess in guesses if guess])
+    asked = asked or _asked_for((one.student, guess[0]) for one, guess in zip(batch, guesses, strict=True) if guess)
     return [_judged_as(*pair, asked) for pair in zip(batch, guesses, strict=True)]
 
 
-def _majority(labs: Sequence[str]) -> str:
+def _asked_for(handed_in: Iterable[tuple[str, str]]) -> str:
+    """The lab of more than half of the students, if of several; a student's is what most of their notebooks are."""
+    labs_of = defaultdict(list)
+    for student, lab in handed_in:
+        labs_of[student].append(lab)
+    students_labs = [_of_most(labs) for labs in labs_of.values()]
+    lab = _of_most([one for one in students_labs if one])
+    return lab if students_labs.count(lab) > 1 else ""
+
+
+def _of_most(labs: Sequence[str]) -> str:
+    """What more than half of them are."""
     for lab, number in Counter(labs).most_common(1):
-        return lab if number >= 2 and 2 * number > len(labs) else ""
+        return lab if 2 * number > len(labs) else ""
     return ""
 
 
@@ -185,4 +258,4 @@ def _judged_as(submission: Submission, guess: Sequence[str], asked: str) -> Subm
         problem = f"The notebook holds none of the exercises of {asked or 'any lab'}."
     lab = asked or next(iter(guess), "")
     remarks = () if problem else remarks_on(submission.cells, lab)
-    return replace(submission, lab=lab, problem=problem, remarks=submission.remarks + remarks)
+    return _remarked(replace(submission, lab=lab, problem=problem), *remarks)

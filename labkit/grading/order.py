@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from .found import is_handed_in
 from .gradebook import Record
-from .naming import is_handed_in, stem
+from .naming import stem
 
 # What is written behind a copy's name: (1) by browsers, -1 by Canvas, _1 by others; there may be several, as in
-# lab_02-1 (3).
-COPIES = re.compile(r"(?: \([0-9]{1,9}\)|[-_][0-9]{1,9})*\Z")
+# lab_02-1 (3). Read from the end, so that a long name takes no longer than it is long.
+BACKWARDS = re.compile(r"(?:\)[0-9]{1,9}\( |[0-9]{1,9}[-_])*")
 
 
 def in_order(attempts: Iterable[Record]) -> list[Record]:
@@ -47,9 +48,15 @@ def family(path: str, number: int) -> tuple[str, tuple[tuple[int, ...], ...]]:
     the archive's name is shared, and the numbers are those of both.
     """
     stems = [stem(part).replace(f"_{number}_", "_", 1) for part in path.split("/") if is_handed_in(part)]
-    roots = [COPIES.sub("", name) for name in stems]
+    roots = [name[: len(name) - len_of_copies(name)] for name in stems]
     copies = (re.findall("[0-9]+", name.removeprefix(root)) for name, root in zip(stems, roots, strict=True))
     return "".join(roots[:1]), tuple(tuple(map(int, numbers)) for numbers in copies)
+
+
+def len_of_copies(name: str) -> int:
+    """How many characters at a name's end only number copies."""
+    found = BACKWARDS.match(name[::-1])
+    return found.end() if found else 0
 
 
 def natural(text: str) -> list[tuple[int, str, str]]:

@@ -13,7 +13,16 @@ from .encoding import decode
 from .submission import Cell
 
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown", "html": "markdown"}
-LOOKS_LIKE = {"%PDF": "a PDF", "PK\x03\x04": "a zip archive or an office document", "<": "a web page"}
+LOOKS_LIKE = {
+    "%PDF": "a PDF",
+    "PK\x03\x04": "a zip archive or an office document",
+    "<": "a web page",
+    "\x1f": "a packed file (.gz)",
+    "Rar!": "a packed file (.rar)",
+    "7z": "a packed file (.7z)",
+    "[InternetShortcut]": "a link to the notebook",
+}
+MOST_BRACKETS, MOST_CELLS = 1_000_000, 10_000  # a bracket may take 200 bytes of memory; a lab has a hundred cells
 CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 ASKED_IN = {exercise.name: exercise.labs for lab in LABS for exercise in exercises_of(lab)}
 TABLES = {exercise.name: lab for lab in LABS for exercise in exercises_of(lab) if exercise.is_table}
@@ -39,9 +48,13 @@ def read(data: bytes) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     Ungradable
         If it is no notebook, or none of its cells can be read.
     """
+    if data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
+        raise Ungradable(f"The file is too large: there are more than {MOST_BRACKETS:,} brackets in it.")
     text, encoding = decode(data)
     remarks = [] if encoding.startswith("utf-8") else [f"The file isn't UTF-8; it was read as {encoding}."]
     listed, is_old = _listed(_parse(text))
+    if len(listed) > MOST_CELLS:
+        raise Ungradable(f"The file is too large: it has {len(listed):,} cells; the most is {MOST_CELLS:,}.")
     if is_old:
         remarks.append("The notebook has an old format (3 or before); it was upgraded.")
     cells = [_cell(raw) for raw in listed]
@@ -54,7 +67,8 @@ def read(data: bytes) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
 
 
 def _parse(text: str) -> Any:
-    if not text or text.isspace():
+    text = text.rstrip(" \t\r\n\0")  # zero bytes are what a disk that was full leaves at a file's end
+    if not text:
         raise Ungradable("The file is empty.")
     for whole in (int, float):
         try:
@@ -71,7 +85,7 @@ def _parse(text: str) -> Any:
 def _complaint(text: str, error: json.JSONDecodeError) -> str:
     where = f"at line {error.lineno}, column {error.colno}"
     for beginning, what in LOOKS_LIKE.items():
-        if text.lstrip().startswith(beginning):
+        if text.lstrip(" \t\r\n").startswith(beginning):
             return f"The file is no notebook: {where} it looks like {what}."
     if conflict := CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
@@ -79,7 +93,7 @@ def _complaint(text: str, error: json.JSONDecodeError) -> str:
         return f"The file is damaged {where}: {what}"
     said = re.sub(" starting at$| at$", "", error.msg[:1].lower() + error.msg[1:])
     what, cut = "damaged", ""
-    if not text.rstrip().endswith("}"):
+    if text.lstrip().startswith("{") and not text.endswith("}") and error.msg != "Extra data":
         what, cut = "cut off or damaged", " It ends in the middle: was it cut off while it was saved or sent?"
     return f"The file is {what} {where}, where it isn't valid JSON ({said}).{cut} Save it and hand it in again."
 

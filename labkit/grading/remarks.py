@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ..exercises import exercises_of
 from .reading import definitions
@@ -10,6 +11,7 @@ from .submission import Cell
 from .wording import few
 
 MOST_TEXT = 2_000  # characters of a text cell that are shown
+MOST_REMARKS = 10  # of a kind
 SHELL = re.compile(r"!.+|[\w, ]+= *!.+|%%(?:bash|sh|script|system|cmd)\b.*|%(?:pip|conda|system|sx)\b.*")
 # What no exercise needs, and what those try who want to see or to change what they are graded with.
 ODD = re.compile(
@@ -24,7 +26,15 @@ ODD = re.compile(
 
 def remarks_on(cells: Sequence[Cell], lab: str) -> tuple[str, ...]:
     """All that is to be said of a notebook before it runs."""
-    return (*not_code(cells, lab), *defined_again(cells, lab), *for_a_shell(cells), *odd(cells))
+    kinds = (not_code(cells, lab), defined_again(cells, lab), for_a_shell(cells), odd(cells))
+    return tuple(remark for kind in kinds for remark in first(kind))
+
+
+def first(remarks: Iterator[str]) -> Iterator[str]:
+    """The first of a kind, and how many more there are, so that no kind hides another."""
+    yield from islice(remarks, MOST_REMARKS)
+    if more := sum(1 for _ in remarks):
+        yield f"And {more:,} more of this kind."
 
 
 def not_code(cells: Sequence[Cell], lab: str) -> Iterator[str]:
@@ -72,5 +82,6 @@ def odd(cells: Sequence[Cell]) -> Iterator[str]:
             yield f"{what}, which no exercise needs, and gained nothing by it. Worth a look."
 
 
-def named(code: Sequence[str]) -> str:
-    return few([f"`{one[:80]}`" for one in code])
+def named(code: Sequence[str], most: int = 3) -> str:
+    """Code or names in backticks, each cut where it is long, and how many more there are."""
+    return few([f"`{one[:80]}`" for one in code], most)

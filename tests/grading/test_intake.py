@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from notebook_files import cell, in_folder, in_zip, lab, notebook
 
 from labkit.grading import found
+from labkit.grading.gradebook import Gradebook
 from labkit.grading.intake import IntakeError, collect
 
 LAB = "02_causal_mask"
@@ -90,6 +91,93 @@ def test_what_editors_and_systems_leave_behind_is_skipped_in_silence(archive, co
         assert facts(collected) == [("ada", "ada/lab.ipynb", LAB, "")] and not collected.notes
 
 
+CHECKPOINT = ".ipynb_checkpoints/lab-checkpoint.ipynb"
+KEPT = "Only `{}` was handed in, a copy that an editor keeps: is it the latest?"
+
+
+def test_a_copy_that_an_editor_keeps_is_taken_where_there_is_nothing_else_and_remarked_on(archive, course):
+    inner = in_zip(io.BytesIO(), {f"x/{CHECKPOINT}": MASK}).getvalue()
+    files = {f"ada/{CHECKPOINT}": MASK, "bob/.lab.ipynb": MASK, "cem/~$lab.ipynb": MASK, "dan/lab.zip": inner}
+    names = ["lab-checkpoint.ipynb", ".lab.ipynb", "~$lab.ipynb", "lab-checkpoint.ipynb"]
+    for collected in (archive(files), course(files)):
+        assert [one.student for one in collected.submissions] == ["ada", "bob", "cem", "dan"]
+        assert not problems(collected) and not collected.notes
+        assert [one.remarks for one in collected.submissions] == [(KEPT.format(name),) for name in names]
+
+
+def test_a_folder_that_is_called_like_a_leftover_is_not_lost_silently(archive, course):
+    odd = {".eve/lab.ipynb": MASK, "zoe~/lab.ipynb": MASK, "#tag#/lab.ipynb": MASK, "~$fay.ipynb": MASK}
+    for collected in (archive({"ada/lab.ipynb": MASK, **odd}), course({"ada/lab.ipynb": MASK, **odd})):
+        assert [one.student for one in collected.submissions] == ["ada"]
+        said = " ".join(collected.notes)
+        assert all(path in said for path in odd) and said.count("editors and systems give such names") == 4
+
+
+def test_what_lies_beside_a_notebook_is_named_in_a_remark(archive):
+    inner = in_zip(io.BytesIO(), {"lab.ipynb": MASK, "antworten.pdf": b"x", ".old.ipynb": MASK}).getvalue()
+    files = {
+        MOODLE.format("Ada", 1): MASK,
+        "Ada_1_assignsubmission_file_/Reflexion.docx": b"x",
+        "Ada_1_assignsubmission_onlinetext_/onlinetext.html": b"x",
+        "Bob_2_assignsubmission_file_/lab.zip": inner,
+        MOODLE.format("Cem", 3): MASK,
+        f"Cem_3_assignsubmission_file_/{CHECKPOINT}": MASK,
+    }
+    collected = archive(files)
+    assert [one.remarks for one in collected.submissions] == [
+        ("Handed in beside it, and not read: `Reflexion.docx`, `onlinetext.html`.",),
+        ("Handed in beside it, and not read: `antworten.pdf`, `.old.ipynb`.",),
+        (),
+    ]
+    assert not collected.notes
+
+
+def test_of_very_many_notebooks_in_an_archive_those_named_like_the_lab_are_read_and_the_rest_is_named(archive):
+    names = [f"{n:02}.ipynb" for n in range(30)] + ["zz_causal_mask.ipynb"]
+    collected = archive({"ada.ipynb": MASK, "eve.zip": in_zip(io.BytesIO(), dict.fromkeys(names, MASK)).getvalue()})
+    read = [one.file for one in collected.submissions if one.student == "eve"]
+    assert len(read) == 20 and read[-1] == "eve.zip/zz_causal_mask.ipynb"
+    left = "Left out: eve.zip/19.ipynb, eve.zip/20.ipynb, eve.zip/21.ipynb and 8 more."
+    assert collected.notes == (f"Of an archive 20 notebooks are read. {left}",)
+    assert "not read: `19.ipynb`, `20.ipynb`" in collected.submissions[-1].remarks[0]
+
+
+def test_of_very_many_refused_files_and_kept_copies_in_an_archive_the_rest_is_counted(archive):
+    files = {f"../{n}.pdf": b"x" for n in range(30)} | {f".{n:02}.ipynb": MASK for n in range(30)}
+    collected = archive({"ada.ipynb": MASK, "eve.zip": in_zip(io.BytesIO(), files).getvalue()})
+    assert len(collected.submissions) == 21 and len(collected.notes) == 11
+    assert collected.notes[-1] == "20 more files in eve.zip were refused."
+    assert collected.submissions[1].remarks == (
+        "Only `.00.ipynb`, `.01.ipynb`, `.02.ipynb` and 27 more was handed in, a copy that an editor keeps: "
+        "is it the latest?",
+        "Handed in beside it, and not read: " + ", ".join(f"`.{n}.ipynb`" for n in range(20, 30)) + ".",
+    )
+
+
+def test_a_path_of_many_characters_is_refused_and_cut(archive):
+    inner = in_zip(io.BytesIO(), {"a" + "_1" * 20_000 + ".ipynb": MASK, "lab.ipynb": MASK}).getvalue()
+    long = "b" * 2_000 + ".ipynb"
+    collected = archive({"ada.ipynb": MASK, long: MASK, "eve.zip": inner})
+    assert [one.student for one in collected.submissions] == ["ada", "b" * 1000 + "…", "eve"]
+    assert list(problems(collected)) == ["b" * 1000 + "…"]
+    assert all(len(one.file) <= 1001 and len(repr(one.remarks)) < 200 for one in collected.submissions)
+    assert all("has a path of more than 1,000 characters" in note for note in collected.notes)
+    assert len(collected.notes) == 2
+
+
+def test_a_folder_of_grades_is_left_out_with_a_note(course, tmp_path):
+    in_folder(tmp_path / "course", {"ada.ipynb": MASK, "graded/feedback/ada.html": b"x", "graded/secret": b"x"})
+    with Gradebook.open(tmp_path / "course" / "graded" / "gradebook.db"):
+        pass
+    collected = course({"nbgrader/gradebook.db": b"SQLite format 3\0"})
+    assert [one.student for one in collected.submissions] == ["ada", "nbgrader"]
+    assert collected.notes == ("graded is a folder in which labkit keeps grades, so it was left out.",)
+
+
+def test_a_student_cannot_make_the_class_pass_for_an_office_document(archive):
+    assert [one.student for one in archive({"ada.ipynb": MASK, "mimetype": b""}).submissions] == ["ada", "mimetype"]
+
+
 def test_a_students_archive_is_opened_but_none_inside_it(archive):
     inner = io.BytesIO()
     deep = in_zip(io.BytesIO(), {"x.ipynb": MASK}).getvalue()
@@ -146,6 +234,15 @@ def test_without_a_notebook_there_is_a_row_that_says_what_came(archive):
         "4": "Only lab.zip was handed in, and no notebook.",
     }
     assert [one.name for one in collected.submissions] == ["Ada", "Bob", "Cem", "Dan"]
+
+
+@pytest.mark.parametrize("name", ["lab.rar", "lab.7z", "lab.tar.gz", "lab.zip"])
+def test_an_archive_that_is_not_opened_is_said_not_to_be(archive, name):
+    inner = in_zip(io.BytesIO(), {name: in_zip(io.BytesIO(), {"x.ipynb": MASK}).getvalue()}).getvalue()
+    why = "of archives only a .zip is opened, and none inside it"
+    assert problems(archive({"ada.ipynb": MASK, "bob.zip": inner})) == {
+        "bob": f"Only {name} was handed in, and no notebook: {why}."
+    }
 
 
 def link_in_zip(name):
@@ -205,6 +302,13 @@ def test_what_is_closed_to_the_reader_is_said_to_be(course, tmp_path):
     }
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes there")
+def test_a_pipe_is_no_archive_and_keeps_nobody_waiting(tmp_path):
+    os.mkfifo(tmp_path / "a.zip")
+    with pytest.raises(IntakeError, match="must be a folder, a .zip or an .ipynb file; it is no ordinary file"):
+        collect(tmp_path / "a.zip")
+
+
 def spoilt(path, old, new, times=1):
     """Change bytes of an archive behind its back."""
     data = path.read_bytes()
@@ -239,13 +343,18 @@ def test_a_students_damaged_archive_is_noted_and_has_a_row(archive):
 
 def test_bombs_are_refused_by_their_size_and_number(tmp_path, archive, monkeypatch):
     monkeypatch.setattr(found, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(found, "MOST_ARCHIVED", 120_000)
     monkeypatch.setattr(found, "MOST_IN_ALL", 150_000)
     monkeypatch.setattr(found, "MOST_FILES", 50)
     many = in_zip(io.BytesIO(), dict.fromkeys(map(str, range(51)), b"")).getvalue()
     large = in_zip(io.BytesIO(), {"1.ipynb": b" " * 99_000, "2.ipynb": b" " * 99_000}).getvalue()
+    too_large = in_zip(io.BytesIO(), {"1.ipynb": b" " * 999_000, "lab.ipynb": MASK}).getvalue()
     small = notebook("def causal_mask(n): ...", cell("x" * 90_000))
-    said = problems(archive({"a.ipynb": b" " * 100_001, "b.zip": many, "c.zip": large, "d.ipynb": small}))
-    assert said.keys() == {"a", "b", "c"}
+    files = {"a.ipynb": b" " * 100_001, "b.zip": many, "c.zip": large, "d.ipynb": small}
+    graded = facts(archive({**files, "g.zip": too_large}))
+    assert ("g", "g.zip/lab.ipynb", LAB, "") in graded and "is too large" in graded[-2][-1]
+    said = problems(archive({**files, "e/x.pdf": b" " * 110_000, "f/x.pdf": b" " * 130_000}))
+    assert said.keys() == {"a", "b", "c", "e", "f"} and "too large" in said["f"] and "too large" not in said["e"]
     assert "is too large" in said["a"] and "more than 50 files" in said["b"] and "unpacks to more than" in said["c"]
     (tmp_path / "e.ipynb").write_bytes(b" " * 100_001)
     assert "is too large" in problems(collect(tmp_path / "e.ipynb"))["e"]
@@ -297,6 +406,8 @@ def test_any_names_survive_an_archive(names):
         ("a.zip", b"PK\x03\x04", "must be a folder, a .zip or an .ipynb file, and whole"),
         ("a.zip", in_zip(io.BytesIO(), {}).getvalue(), "nothing was found"),
         ("folder/roster.csv", b"id", "nothing was found"),
+        ("a.xlsx", in_zip(io.BytesIO(), {"[Content_Types].xml": b""}).getvalue(), "it is an office document"),
+        ("a.zip", in_zip(io.BytesIO(), {"mimetype": b"", "content.xml": b""}).getvalue(), "it is an office document"),
     ],
 )
 def test_a_path_with_nothing_to_grade_is_one_line_of_complaint(tmp_path, name, data, complaint):
@@ -319,6 +430,19 @@ def test_what_more_than_half_are_is_what_was_asked_for(course):
         "d": "The file is empty.",
         "f": "The notebook holds none of the exercises of 02_causal_mask.",
     }
+
+
+def test_each_student_has_one_vote_whatever_is_in_an_archive(course):
+    five = in_zip(io.BytesIO(), {f"{n}.ipynb": SCORES + b" " * n for n in range(5)}).getvalue()
+    collected = course({"a.ipynb": MASK, "b.ipynb": MASK, "c.ipynb": MASK, "eve.zip": five})
+    assert {one.lab for one in collected.submissions} == {LAB} and problems(collected).keys() == {"eve"}
+
+
+def test_a_student_who_handed_in_two_labs_equally_often_has_no_vote(course):
+    files = {f"{name}/{lab}.ipynb": data for name in "abc" for lab, data in (("1", SCORES), ("2", MASK))}
+    assert not problems(course(files))
+    collected = course({**files, "d/2.ipynb": MASK, "e/2.ipynb": MASK})
+    assert problems(collected).keys() == {"a", "b", "c"}
 
 
 def test_without_a_majority_each_is_the_lab_it_looks_like(course):

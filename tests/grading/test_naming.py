@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.grading.naming import Sender, iso, read_metadata, senders
+from labkit.grading import naming
+from labkit.grading.platform_files import Sender, iso, read_metadata
+
+
+def senders(paths, where=(), texts=None):
+    """Who handed in what lies at these paths, among which are files of a platform's own with their texts."""
+    texts = texts or {}
+    found = naming.senders([*paths, *texts], where, lambda path: texts.get(path, ""))
+    assert not any(found[path] for path in texts if path not in paths)
+    return {path: found[path] for path in paths}
 
 
 def who(*paths, **more):
@@ -66,6 +75,40 @@ def test_moodle_names_the_student_and_the_participant(path):
     assert who(path, folder + "Grace Hopper_5_assignsubmission_file_/lab.ipynb")[0] == Sender("1234", "Ada Lovelace")
 
 
+@pytest.mark.parametrize("others", [["lovelaceada_7_900_lab.ipynb", "bobbob_8_901_lab.ipynb"], []])
+def test_in_canvas_a_file_that_a_student_named_in_moodles_form_stays_the_students(others):
+    eves = ["evil_66_902_Ada_7_assignsubmission_file_.ipynb", "evil_66_904_lovelaceada_7_900_lab.ipynb"]
+    assert students(*others, *eves) == ["7", "8"][: len(others)] + ["66", "66"]
+
+
+def test_in_canvas_a_late_mark_outlasts_any_file_name():
+    late = "evil_LATE_66_902_E_66_assignsubmission_file_.ipynb"
+    assert who("bobbob_8_901_lab.ipynb", late)[1] == Sender("66", "evil", number=902, marked_late=True)
+
+
+def test_in_moodle_a_file_that_a_student_named_in_canvas_form_stays_the_students():
+    flat = "Eve_66_assignsubmission_file_ada_7_900_lab.ipynb"
+    assert students("Ada_7_assignsubmission_file_lab.ipynb", flat) == ["7", "66"] and students(flat) == ["66"]
+    folders = ["Ada_7_assignsubmission_file_/lab.ipynb", "Eve_66_assignsubmission_file_/ada_7_900_lab.ipynb"]
+    assert students(*folders) == ["7", "66"] and students(folders[1]) == ["66"]
+
+
+def test_in_moodle_a_display_name_in_its_form_stays_a_name():
+    eve = "X_7_assignsubmission_file_66_assignsubmission_file"
+    paths = [f"Ada_7_assignsubmission_file{end}/lab.ipynb" for end in ("", "_")] + [
+        f"{eve}/lab.ipynb",
+        f"{eve}_/x.ipynb",
+    ]
+    assert who(*paths)[2:] == [Sender("66", "X_7_assignsubmission_file")] * 2
+    assert students(*paths[2:]) == ["66", "66"]
+
+
+def test_one_students_many_files_do_not_decide_the_layout_of_all():
+    planted = [f"eve/{name}_{n}_assignsubmission_file_/x.ipynb" for n, name in enumerate("abcdefghij")]
+    planted += [f"eve/a_{n}_9_x.ipynb" for n in range(10)] + [f"eve/submitted/s{n}/lab/x.ipynb" for n in range(10)]
+    assert students("ada/x.ipynb", "bob/x.ipynb", *planted) == ["ada", "bob", *["eve"] * 30]
+
+
 METADATA = """---
 submission_11:
   :submitters:
@@ -111,11 +154,18 @@ def test_gradescope_names_the_students_of_a_group_and_the_time():
 
 def test_gradescope_files_belong_to_whoever_the_list_names():
     paths = ["assignment_9_export/submission_11/lab.ipynb", "assignment_9_export/submission_12/a/b.ipynb"]
-    assert students(*paths, metadata=METADATA) == ["0101", "grace@example.org", "O'7"]
-    assert students("x/submission_11/l.ipynb", "x/submission_77/l.ipynb", metadata=METADATA) == [
-        "0101",
-        "submission_77",
-    ]
+    texts = {"assignment_9_export/submission_metadata.yml": METADATA}
+    assert students(*paths, texts=texts) == ["0101", "grace@example.org", "O'7"]
+    paths, texts = ["x/submission_11/l.ipynb", "x/submission_77/l.ipynb"], {"x/submission_metadata.yml": METADATA}
+    assert students(*paths, texts=texts) == ["0101", "submission_77"]
+
+
+def test_of_two_lists_the_uppermost_is_gradescopes():
+    own = "submission_1:\n  :submitters:\n  - :name: Eve\n    :sid: eve\n"
+    texts = {"submission_metadata.yml": own}
+    planted = {"submission_1/submission_metadata.yml": own.replace("eve", "ada")}
+    found = naming.senders(["submission_1/x.ipynb", *planted, *texts], (), lambda path: (planted | texts)[path])
+    assert [[one.student for one in found[path]] for path in found] == [["eve"], ["eve"], []]
 
 
 NBGRADER = ("ada/lab2/x.ipynb", "grace/lab2/x.ipynb", "ada/lab3/deep/y.ipynb")
@@ -139,6 +189,38 @@ def test_nbgrader_from_within_its_folders():
     assert students("ada.ipynb", "grace.ipynb", where=("submitted", "lab2")) == ["ada", "grace"]
 
 
+def test_nbgraders_own_time_counts_for_all_of_an_assignment_and_no_other():
+    texts = {
+        "submitted/eve/ps1/timestamp.txt": "2026-12-05 10:00:00 UTC",
+        "submitted/eve/ps1/sub/timestamp.txt": "2026-11-01 10:00:00 UTC",
+        "submitted/ada/ps1/sub/timestamp.txt": "2026-11-01 10:00:00 UTC",
+    }
+    paths = ["submitted/eve/ps1/sub/x.ipynb", "submitted/eve/ps1/x.ipynb", "submitted/ada/ps1/sub/x.ipynb"]
+    found = naming.senders([*paths, *texts], (), texts.get)
+    assert [one.submitted_at[:10] for path in paths for one in found[path]] == ["2026-12-05", "2026-12-05", ""]
+    assert found["submitted/eve/ps1/timestamp.txt"] == ()
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["submitted/ada/x.ipynb", "submitted/bob/lab/x.ipynb"], ["ada", "bob"]),
+        (["ada/x.ipynb", "submitted/my/work/x.ipynb"], ["ada", "submitted"]),
+        (["ada/x.ipynb", "bob/my/work/x.ipynb", "submitted/my/work/x.ipynb"], ["ada", "bob", "submitted"]),
+    ],
+)
+def test_a_folder_called_submitted_makes_no_nbgrader(paths, expected):
+    found = who(*paths)
+    assert [one.student for one in found] == expected and not any(one.batch for one in found)
+
+
+def test_what_an_editor_keeps_is_whose_the_original_is_and_decides_nothing():
+    copies = [f".ipynb_checkpoints/Ada_{n}_assignsubmission_file_x-checkpoint.ipynb" for n in range(9)]
+    assert students("ada/x.ipynb", "bob.ipynb", "ada/.ipynb_checkpoints/y-checkpoint.ipynb") == ["ada", "bob", "ada"]
+    assert students("bob.ipynb", ".ipynb_checkpoints/bob-checkpoint.ipynb") == ["bob", "bob"]
+    assert students("ada.ipynb", "bob.ipynb", *copies)[:3] == ["ada", "bob", "Ada_0_assignsubmission_file_x"]
+
+
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
@@ -153,6 +235,7 @@ def test_nbgrader_from_within_its_folders():
         (["007.ipynb", "7.ipynb"], ["007", "7"]),
         (["=1+1.ipynb", "Zoë, \"x\" #%😀 .ipynb"], ["=1+1", "Zoë, \"x\" #%😀 "]),
         (["ada.zip", "ada.b.pdf"], ["ada", "ada.b"]),
+        (["c/ada/x.ipynb", "c/bob/x.ipynb", "c"], ["ada", "bob", "c"]),
         (["../../ada.ipynb", "/abs/grace.ipynb", "c/alan.ipynb"], ["ada", "abs", "c"]),
     ],
 )  # fmt: skip
@@ -185,7 +268,7 @@ def test_a_teachers_files_at_the_top_are_nobodys():
     ],
 )
 def test_a_platforms_form_within_a_students_folder_says_nothing(planted):
-    assert students(planted, "ada/lab.ipynb", metadata=METADATA) == ["mallory", "ada"]
+    assert students(planted, "ada/lab.ipynb", texts={"submission_metadata.yml": METADATA}) == ["mallory", "ada"]
 
 
 def test_moodles_form_within_a_file_name_says_nothing():
@@ -201,7 +284,7 @@ paths = st.lists(parts, max_size=5).map("/".join)
 
 @given(st.lists(paths, unique=True), st.lists(parts.filter(bool)).map(tuple), st.text())
 def test_any_paths_have_senders_who_have_ids(paths, where, metadata):
-    found = senders(paths, where, metadata)
+    found = naming.senders(paths, where, lambda path: metadata)
     assert list(found) == paths and all(one.student for who in found.values() for one in who)
 
 

@@ -24,6 +24,16 @@ def test_a_copy_has_the_name_of_what_it_is_a_copy_of_and_numbers_behind_it(path,
     assert family(path, 5001) == (root, tuple(numbers))
 
 
+@pytest.mark.parametrize("part", ["_1", "-", " (1", "1", " (12) "])
+def test_the_length_of_a_name_is_no_matter(part):
+    name = part * 10**6 + "x.ipynb"
+    assert family(name, 0) == (name.removesuffix(".ipynb"), ((),)) and natural(name)
+
+
+def test_numbers_behind_a_name_are_read_however_many_there_are():
+    assert family("x" + "_1" * 10**5 + ".ipynb", 0) == ("x", ((1,) * 10**5,))
+
+
 def test_in_natural_order_10_comes_after_9():
     names = ["x", "x-9", "x-1", "x-09", "x-10", "x-10b", "x-" + "1" * 5000, "y"]
     assert sorted(names, key=natural) == ["x", "x-1", "x-09", "x-9", *names[4:]]

@@ -1,5 +1,6 @@
 """Bytes of a notebook become cells, whatever came; what is no notebook is said to be none."""
 
+import gzip
 import json
 
 import pytest
@@ -38,8 +39,9 @@ def test_a_cell_keeps_its_kind_source_tags_and_id():
         notebook("x = 'é'").replace(b"}]", b'}], "score": NaN'),
         notebook("x = 'é'").replace(b"}]", b'}], "count": ' + b"7" * 5000),
         b'{"cells": [], ' + notebook("x = 'é'")[1:],
+        notebook("x = 'é'") + b"\n\0\0\0",
     ],
-    ids="byte-order-mark list-of-lines foreign-kernel bad-metadata stripped odd-cell NaN huge-number twice".split(),
+    ids="byte-order-mark list-of-lines kernel bad-metadata stripped odd-cell NaN huge-number twice zeros".split(),
 )
 def test_what_does_not_matter_is_read_without_a_remark(data):
     assert sources(data) == ["x = 'é'"] and not remarks(data)
@@ -87,6 +89,15 @@ def test_single_bad_cells_are_left_out_with_a_remark():
         (b"<!DOCTYPE html>", "looks like a web page"),
         (b"%PDF-1.7\n\x80\x00", "looks like a PDF"),
         (b"PK\x03\x04\x14\x00\x00\x80", "looks like a zip archive"),
+        (gzip.compress(notebook("x")), r"looks like a packed file \(\.gz\)\.$"),
+        (b"Rar!\x1a\x07", r"looks like a packed file \(\.rar\)\.$"),
+        (b"7z\xbc\xaf\x27\x1c", r"looks like a packed file \(\.7z\)\.$"),
+        (b"[InternetShortcut]\nURL=file:///x", r"looks like a link to the notebook\.$"),
+        (notebook("x") + b" and more", r"file is damaged .* \(extra data\)\. Save it and hand it in again\.$"),
+        (b"import numpy", r"file is damaged .* \(expecting value\)\. Save it and hand it in again\.$"),
+        (b"\0" * 100, "is empty"),
+        (b'{"cells":[' + b"{}," * 10**6 + b"{}]}", "is too large: there are more than 1,000,000 brackets in it"),
+        (notebook(*["x"] * 10_001), "is too large: it has 10,001 cells; the most is 10,000"),
         (b"[1, 2]", "JSON, but no notebook: it holds a list"),
         (b"null", "JSON, but no notebook"),
         (b'{"a": 1}', "no list of cells"),

@@ -83,5 +83,14 @@ def test_ordinary_code_is_not_worth_a_look(source):
     assert said(source) == ()
 
 
+def test_of_very_many_remarks_of_a_kind_the_rest_is_counted_and_no_other_kind_is_hidden():
+    text, code = Cell("markdown", "def softmax(s): ..."), Cell("code", "import ctypes")
+    remarks = remarks_on([text] * 60 + [code] * 50, LAB)
+    assert (
+        len(remarks) == 22 and remarks[10] == "And 50 more of this kind." and remarks[-1] == "And 40 more of this kind."
+    )
+    assert remarks[9].startswith("Cell 10 is Markdown") and remarks[20].startswith("Code cell 10 uses `ctypes`")
+
+
 def test_a_line_without_end_is_read_in_no_time():
     assert said(" " * 10**6 + "\n" + "np" + ".a" * 10**6 + "\n" + "a, " * 10**6 + "\n" + "!" * 10**6)
