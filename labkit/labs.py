@@ -12,6 +12,9 @@ In a code cell the lines between ``# BEGIN SOLUTION`` and ``# END SOLUTION`` are
 
 In a Markdown cell the markers are ``<!-- BEGIN SOLUTION -->`` and ``<!-- END SOLUTION -->``.
 Each marker stands alone on its line, and neither notebook shows one. Of a cell's metadata its tags are kept.
+
+Where labkit itself lies beside ``solutions/``, its list of the students' cells is derived, too: by it graders know a
+question that is answered in words, whatever a student has made of the cells around it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import json
 import os
 import re
 import shlex
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -35,6 +39,8 @@ if TYPE_CHECKING:  # checking needs the standard library alone
 FUNCTION_STUB = 'raise NotImplementedError("replace this line with your own")'
 TOP_LEVEL_STUB = "..."
 TEXT_STUB = "*Your answer here.*"
+WRITTEN = "written"  # the tag of a cell for an answer in words, to the question in the cell above
+KNOWN_CELLS = Path("labkit/grading/lab_cells.json")
 SECONDS_PER_CELL = 120
 
 # The same on every machine: Jupyter would write the version of the Python at hand.
@@ -187,6 +193,28 @@ def notebook(cells: list[Cell], solved: bool) -> dict:
     return {"cells": made, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
+def known_cells(scripts: list[Path]) -> str:
+    """Return what graders must know of the students' notebooks, as JSON.
+
+    Of each lab the cells, the n-th being the one whose id is ``cell-00n``, and the words of each question by the id of
+    the cell for its answer.
+    """
+    known = {}
+    for script in scripts:
+        cells = notebook(read_script(script), solved=False)["cells"]
+        texts = ["".join(cell["source"]) for cell in cells]
+        answers = [n for n, cell in enumerate(cells) if WRITTEN in cell["metadata"].get("tags", [])]
+        digests = [digest(cell["cell_type"], text) for cell, text in zip(cells, texts, strict=True)]
+        questions = {cells[n]["id"]: texts[n - 1] for n in answers}
+        known[script.stem] = {"cells": " ".join(digests), "questions": questions}
+    return json.dumps(known, indent=1, ensure_ascii=False) + "\n"
+
+
+def digest(kind: str, source: str) -> str:
+    """Return a letter for a cell's kind, and digits that stand for its words, however they are spaced."""
+    return f"{kind[:1]}{zlib.crc32(''.join(source.split()).encode()):08x}"
+
+
 # ---- build and check -------------------------------------------------------------------------------------------------
 
 
@@ -205,7 +233,8 @@ def build(root: str | Path = ".", force: bool = False) -> Iterator[Report]:
         path.write_text(text, encoding="utf-8", newline="\n")
         return ("executed" if solved else "written",)
 
-    return _each_notebook(Path(root), write)
+    yield from _each_notebook(Path(root), write)
+    yield from _update_known_cells(Path(root))
 
 
 def check(root: str | Path = ".") -> Iterator[Report]:
@@ -219,7 +248,8 @@ def check(root: str | Path = ".") -> Iterator[Report]:
         reason = why_stale(path, wanted, solved)
         return ("stale", f"{reason}. To mend it: {mend}") if reason else ("current",)
 
-    return _each_notebook(Path(root), look)
+    yield from _each_notebook(Path(root), look)
+    yield from _update_known_cells(Path(root), mend)
 
 
 def _each_notebook(root: Path, treat: Callable[[Path, dict, bool], tuple[str, ...]]) -> Iterator[Report]:
@@ -242,6 +272,24 @@ def _each_notebook(root: Path, treat: Callable[[Path, dict, bool], tuple[str, ..
         if path.stem not in {script.stem for script in scripts}:
             reason = f"no solutions/{path.stem}.py stands behind it. Delete it, or bring the script back."
             yield Report(path.relative_to(root).as_posix(), "stale", reason)
+
+
+def _update_known_cells(root: Path, mend: str = "") -> Iterator[Report]:
+    """Bring the graders' list up to date, or only say what mends it."""
+    path = root / KNOWN_CELLS
+    if not path.parent.is_dir():  # labs apart from labkit
+        return
+    try:
+        wanted = known_cells(sorted((root / "solutions").glob("*.py")))
+    except LabError:  # which has been reported
+        return
+    if path.exists() and path.read_text(encoding="utf-8") == wanted:
+        yield Report(KNOWN_CELLS.as_posix(), "current")
+    elif mend:
+        yield Report(KNOWN_CELLS.as_posix(), "stale", f"it differs from the scripts. To mend it: {mend}")
+    else:
+        path.write_text(wanted, encoding="utf-8", newline="\n")
+        yield Report(KNOWN_CELLS.as_posix(), "written")
 
 
 def why_stale(path: Path, wanted: dict, solved: bool) -> str:

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 from labkit import labs
-from labkit.labs import build, check, read_script
+from labkit.labs import KNOWN_CELLS, TEXT_STUB, build, check, digest, read_script
 
 SCRIPT = '''\
 # %% [markdown]
@@ -276,6 +276,38 @@ def test_the_root_is_not_named_where_one_stands_in_it(course, monkeypatch):
     monkeypatch.chdir(course)
     Path("notebooks/01_first.ipynb").unlink()
     assert stale(".") == {"notebooks/01_first.ipynb": "it is missing. To mend it: python -m labkit build"}
+
+
+# ---- what graders know of the labs -----------------------------------------------------------------------------------
+
+ASKED = """# %% [markdown]
+# **A.** Why?
+
+# %% [markdown] tags=["written"]
+# <!-- BEGIN SOLUTION -->
+# Because.
+# <!-- END SOLUTION -->
+"""
+
+
+def test_where_labkit_lies_beside_the_labs_the_list_for_graders_is_derived_too(tmp_path):
+    write_script(tmp_path, ASKED)
+    path = tmp_path / KNOWN_CELLS
+    path.parent.mkdir(parents=True)
+    assert stale(tmp_path)[KNOWN_CELLS.as_posix()].startswith(
+        "it differs from the scripts. To mend it: python -m labkit"
+    )
+    assert [report.status for report in build(tmp_path)] == ["executed", "written", "written"]
+    assert [report.status for report in build(tmp_path)] == ["current", "current", "current"]
+    (known,) = json.loads(path.read_text(encoding="utf-8")).values()
+    assert known["questions"] == {"cell-002": "**A.** Why?"}
+    assert known["cells"] == f"{digest('markdown', '**A.**  Why?')} {digest('markdown', TEXT_STUB)}"
+    write_script(tmp_path, ASKED.replace("Because", "Therefore"))
+    assert set(stale(tmp_path)) == {"solutions/01_first.ipynb"}
+
+
+def test_labs_apart_from_labkit_need_no_list(built):
+    assert not (built / KNOWN_CELLS).exists() and len(list(build(built))) == 2
 
 
 def remove_a_count(notebook):

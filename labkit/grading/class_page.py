@@ -1,17 +1,17 @@
 """The instructor's page: what to see to, what the class misunderstands, how hard each exercise was, who did what."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean, median
+from types import MappingProxyType
 from typing import Any
 
 from ..feedback import REMARKS
 from ..mistakes import MISTAKES
-from .page import WORDS, page, spaced
-from .policy import MISSING, Row
-from .statistics import (
+from .class_numbers import (
     FEWEST,
     ExerciseNumbers,
     by_exercise,
@@ -22,6 +22,8 @@ from .statistics import (
     place,
     shared_numbers,
 )
+from .page import WORDS, page, spaced
+from .policy import MISSING, Row
 from .submission import SYSTEM_ERROR
 
 MOST_REMARKS = 30  # of a lab that are listed
@@ -34,7 +36,7 @@ def class_page(
     *,
     unknown: Collection[str] = (),
     notes: Sequence[str] = (),
-    link: Callable[[str], str] | None = None,
+    links: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The page about a class, as a file of its own.
 
@@ -46,14 +48,14 @@ def class_page(
         The ids of those who handed in and are not on the roster.
     notes : sequence of str
         What there is to say about files that belong to no submission.
-    link : callable(student) -> str, optional
-        The address of a student's page, from where this one lies.
+    links : dict
+        The address of a student's page, from where this one lies, by student; not all need have one.
     """
-    rows = sorted(rows, key=lambda row: (place(row), (row.name or row.student).casefold(), row.student, row.file))
+    rows = sorted(rows, key=lambda row: (place(row), as_in_a_list(row.name or row.student), row.student, row.file))
     by_status = defaultdict(list)
     for row in rows:
         by_status[row.graded.status].append(row)
-    labs = [lab(where, list(of_lab)) for where, of_lab in groupby(rows, place)]
+    labs = [numbers_of_lab(where, list(of_lab)) for where, of_lab in groupby(rows, place)]
     return page(
         "class.html",
         rows=rows,
@@ -64,7 +66,7 @@ def class_page(
         late=[row for row in rows if row.late],
         unknown={row.student: row for row in rows if row.student in unknown},
         notes=notes,
-        link=link,
+        links=links,
         failures=failures(rows),
         shared=shared_numbers(rows),
         isolation=Counter(row.graded.isolation for row in rows if row.graded.isolation),
@@ -78,6 +80,11 @@ def class_page(
     )
 
 
+def as_in_a_list(name: str) -> str:
+    """A name as it is sorted: without capitals and marks on letters, so that Çelik stands before Dupont."""
+    return "".join(one for one in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(one))
+
+
 def failures(rows: Iterable[Row]) -> list[tuple[Row, str, str]]:
     """Where the grader itself failed: whose work, at which exercise ("" for all of the file), and how."""
     files = [(row, "", row.graded.reason) for row in rows if row.graded.status == SYSTEM_ERROR]
@@ -85,7 +92,7 @@ def failures(rows: Iterable[Row]) -> list[tuple[Row, str, str]]:
     return files + [(row, one.exercise, one.message) for row, one in outcomes if one.status == SYSTEM_ERROR]
 
 
-def lab(name: str, rows: Sequence[Row]) -> dict[str, Any]:
+def numbers_of_lab(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     """What the section of a lab shows; without points it has none."""
     seen, exercises = mistakes_seen(rows), exercise_numbers(rows)
     points = [row.points for row in rows if row.points is not None]

@@ -16,8 +16,8 @@ def remember_roster(book: Gradebook, roster: Roster) -> None:
 
 def roster_of(book: Gradebook) -> Roster:
     """The roster that was kept; empty if there never was one."""
-    entries = with_tuples(book.recall("roster", []))
-    return Roster(tuple(Entry(**one) for one in entries), tuple(book.recall("notes of roster", [])))
+    entries = book.recall("roster", [], lambda kept: tuple(Entry(**one) for one in with_tuples(kept)))
+    return Roster(entries, book.recall("notes of roster", [], tuple))
 
 
 def remember_rule(book: Gradebook, labs: Iterable[str], rule: Rule | None) -> None:
@@ -29,21 +29,21 @@ def remember_rule(book: Gradebook, labs: Iterable[str], rule: Rule | None) -> No
 
 def rules_of(book: Gradebook) -> dict[str, Rule]:
     """The rule of each lab that was graded."""
-    return {lab: Rule(**rule) for lab, rule in book.recall("rules", {}).items()}
+    return book.recall("rules", {}, lambda kept: {lab: Rule(**rule) for lab, rule in kept.items()})
 
 
-def who_is_who(book: Gradebook) -> Reconciled:
-    """Hold all who ever handed in against the roster, if there is one, and keep what came of it."""
+def match_roster(book: Gradebook) -> Reconciled:
+    """Hold all who ever handed in against the roster, if there is one, and note in the gradebook who is who."""
     roster = roster_of(book)
     if not roster.entries:
         return Reconciled({})
-    handed_in = (record.submission for record in book.latest())
+    handed_in = (record.submission for record in (*book.latest(), *book.waiting()))
     found = reconcile(roster, {one.sender or one.student: one.name for one in handed_in})
     book.remember("known", {student: [entry.id, entry.name] for student, entry in found.known.items()})
     return found
 
 
 def rows_of(book: Gradebook) -> list[Row]:
-    """What counts, a row for each student and lab."""
+    """What counts, a row for each student and lab, as far as it is graded."""
     names = {entry.id: entry.name for entry in roster_of(book).entries}
-    return counted(book.latest(), rules_of(book), roster=names, marks=book.marks())
+    return counted((*book.latest(), *book.waiting()), rules_of(book), roster=names, marks=book.marks())

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -13,9 +14,9 @@ from ..exercise import Outcome
 from ..exercises import EXERCISES
 from ..feedback import picture
 from ..mistakes import MISTAKES
+from .class_numbers import likeliest_mistakes, place
 from .page import page
 from .policy import Row
-from .statistics import named, place
 
 ORDINARY = re.compile(r"[a-z0-9_][a-z0-9._@+-]{0,63}")
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # what Windows keeps for devices
@@ -43,10 +44,13 @@ MEND = {
     "start from a fresh copy of the lab and bring your cells over: functions and tables are known by their names.",
     "The notebook holds none": "Start from a fresh copy of the lab and bring your cells over: functions and tables are "
     "known by their names, so keep those as they are.",
+    "Only .*: of archives only|The file is no notebook: at .* it looks like a packed file": "Hand in the `.ipynb` file "
+    "itself, or an ordinary .zip with the notebook in it, and no other archive around it.",
     "Only |The file is no notebook: at .* it looks like": "Hand in the notebook itself, the file whose name ends in "
     "`.ipynb`; what is printed or made from it can't be run. In JupyterLab, choose File, then Download.",
     "The file is damaged at .*: git left": "Open the file in a text editor. Between `<<<<<<<` and `>>>>>>>` stand two "
     "versions: keep one of each, delete the three lines of signs, save it and hand it in again.",
+    "The file is too large: ": "Start from a fresh copy of the lab and bring your cells over, and nothing else.",
     "The file is too large": "In JupyterLab, choose Edit, then Clear Outputs of All Cells. Save it, and hand in the "
     "smaller file.",
     "The file (?:is encrypted|is packed|is a symbolic|is no ordinary|has a path)": "Hand in the `.ipynb` file itself, "
@@ -54,6 +58,7 @@ MEND = {
     "": "Open the file that you handed in with JupyterLab. If it looks well, save it and hand it in again; it may have "
     "been cut off on its way. If it won't open, start from a fresh copy of the lab and bring your cells over.",
 }
+MARK = '<meta name="generator" content="labkit feedback">'  # by which our own pages are known
 DRAWN = ("mask", "softmax")  # the steps whose property is to be seen in a table of weights
 
 
@@ -76,6 +81,12 @@ def feedback_name(student: str) -> str:
     return f"{re.sub(r'[^a-z0-9]+', '-', letters).strip('-')[:40] or 'student'}~{digest}.html"
 
 
+def is_feedback_page(path: Path) -> bool:
+    """Whether a file is a page that was made here, and not one that somebody else has put beside it."""
+    with path.open("rb") as file:
+        return MARK.encode() in file.read(4096)
+
+
 def feedback_page(rows: Sequence[Row], *, shared_numbers: bool = False) -> str:
     """One student's page, as a file of its own.
 
@@ -84,11 +95,12 @@ def feedback_page(rows: Sequence[Row], *, shared_numbers: bool = False) -> str:
     rows : sequence of Row
         What counts for this student, one row for each lab.
     shared_numbers : bool
-        Whether the notebook asked for numbers that concern another student, too.
+        Whether the notebook asked for numbers that may be another student's.
     """
     return page(
         "feedback.html",
         rows=rows,
+        mark=Markup(MARK),
         shared_numbers=shared_numbers,
         any_box=any(needs_box(one) for row in rows for one in row.graded.outcomes),
         needs_box=needs_box,
@@ -109,7 +121,7 @@ def needs_box(one: Outcome) -> bool:
 
 def steps(one: Outcome) -> list[str]:
     """The steps at which it went wrong; where a mask is asked for, that is all there is."""
-    found = list(dict.fromkeys(MISTAKES[id].step for id in named(one) if id in MISTAKES))
+    found = list(dict.fromkeys(MISTAKES[id].step for id in likeliest_mistakes(one) if id in MISTAKES))
     exercise = EXERCISES.get(one.exercise)
     return ["allowed"] if found and exercise and exercise.answer == "allowed" else found
 

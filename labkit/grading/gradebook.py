@@ -2,15 +2,15 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..exercise import Outcome
-from .submission import SYSTEM_ERROR, Graded, Submission, Written
-from .written import Mark, answers_of, one_maximum
+from .marks import Mark, answers_of, one_maximum
+from .submission import NOT_GRADED_YET, SYSTEM_ERROR, Graded, Submission, Written
 
 APPLICATION, VERSION = 0x4C41424B, 2  # "LABK", in the file's header
 
@@ -42,8 +42,11 @@ COMMIT;
 GRADINGS = "SELECT facts, judged, details, run FROM submissions JOIN gradings ON gradings.submission = submissions.id "
 
 
+WAITING = Graded(NOT_GRADED_YET, "It was handed in, and it hasn't been graded yet.")
+
+
 class GradebookError(ValueError):
-    """A file that can't be used as a gradebook, or not now. Nothing in it was changed."""
+    """A file that can't be used as a gradebook, or not now. What it held before this step, it still holds."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Gradebook(AbstractContextManager["Gradebook"]):
             database = sqlite3.connect(path, timeout=wait, isolation_level="IMMEDIATE")
         try:
             with plainly(path):
-                prepare(path, database)
+                prepare(path, database, create)
         except BaseException:
             database.close()
             raise
@@ -106,11 +109,11 @@ class Gradebook(AbstractContextManager["Gradebook"]):
                 note(database, submission, self._run)
 
     def needs_grading(self, submission: Submission, fingerprint: str) -> bool:
-        """Whether this file was never graded as this lab under this fingerprint, or the grader itself failed at it."""
+        """Whether this is not what these very bytes were judged as last, or the grader itself failed at it."""
         latest = self._rows(
-            "SELECT judged, status FROM gradings WHERE submission = (SELECT id FROM submissions WHERE key = ?) "
-            "ORDER BY id DESC LIMIT 1",
-            key_of(submission),
+            "SELECT judged, status FROM gradings JOIN submissions ON gradings.submission = submissions.id "
+            "WHERE key >= ? AND key < ? ORDER BY gradings.id DESC LIMIT 1",
+            *keys_of(submission),
         )
         return not latest or latest[0][1] == SYSTEM_ERROR or latest[0][0] != judged(submission, fingerprint)
 
@@ -126,24 +129,38 @@ class Gradebook(AbstractContextManager["Gradebook"]):
     def latest(self) -> list[Record]:
         """Every submission with its latest grading, in an order that doesn't depend on when each was graded.
 
-        Students are called as the roster calls them, if one was held against what was handed in. A file in which no lab
-        was recognised is left out once it was judged as one.
+        Students are called as the roster calls them, if one was held against what was handed in. That a file can't be
+        graded as some lab, or as none, holds only until the same bytes are judged as another one.
         """
-        latest = self._rows(GRADINGS + "WHERE gradings.id IN (SELECT max(id) FROM gradings GROUP BY submission)")
-        known, records = self.recall("known", {}), [record_from(*row) for row in latest]
-        settled = {file_of(one.submission) for one in records if one.submission.lab}
-        kept = (one for one in records if one.submission.lab or file_of(one.submission) not in settled)
-        return sorted((called(one, known) for one in kept), key=place)
+        newest = "WHERE gradings.id IN (SELECT max(id) FROM gradings GROUP BY submission) ORDER BY gradings.id"
+        latest = [record_from(self.path, *row) for row in self._rows(GRADINGS + newest)]
+        last = {file_of(one.submission): one for one in latest}
+        return self._called(one for one in latest if not one.submission.problem or one is last[file_of(one.submission)])
+
+    def waiting(self) -> list[Record]:
+        """Every submission whose very bytes have no grading at all, since a run was stopped before it came to them."""
+        graded = "(SELECT submission FROM gradings)"
+        rows = self._rows(f"SELECT facts, run FROM submissions WHERE id NOT IN {graded}")
+        keys = self._rows(f"SELECT key FROM submissions WHERE id IN {graded}") if rows else []
+        known = {tuple(json.loads(key)[:-1]) for (key,) in keys}
+        found = (Record(submission_from(self.path, facts), WAITING, "", run) for facts, run in rows)
+        return self._called(one for one in found if file_of(one.submission) not in known)
+
+    def _called(self, records: Iterable[Record]) -> list[Record]:
+        """The records in order, with students called as the roster calls them."""
+        known = self.recall("known", {})
+        return sorted((called(one, known) for one in records), key=sort_key)
 
     def remember(self, name: str, value: Any) -> None:
         """Keep a JSON value, such as the roster or the rules of a lab, for later commands on this gradebook."""
         with self._writing() as database:
             database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, json.dumps(value)))
 
-    def recall(self, name: str, default: Any = None) -> Any:
-        """What was kept under a name."""
+    def recall(self, name: str, default: Any = None, made: Callable[[Any], Any] = lambda kept: kept) -> Any:
+        """What was kept under a name, or what is ``made`` of it."""
         values = self._rows("SELECT value FROM kept WHERE name = ?", name)
-        return json.loads(values[0][0]) if values else default
+        with intact(self.path, name):
+            return made(json.loads(values[0][0]) if values else default)
 
     def mark(self, marks: Mapping[str, Mark]) -> None:
         """Store marks, and what each question can bring. Empty ones erase nothing; withdrawn ones do."""
@@ -178,7 +195,7 @@ class Gradebook(AbstractContextManager["Gradebook"]):
     def _questions(self) -> dict[str, tuple[str, ...]]:
         """By the key of every answer that was ever read: student, batch, lab and question, to be stored with marks."""
         known = self.recall("known", {})
-        records = [called(record_from(*row), known) for row in self._rows(GRADINGS)]
+        records = [called(record_from(self.path, *row), known) for row in self._rows(GRADINGS)]
         return {
             answer.key: tuple(map(printable, (one.student, one.batch, one.lab, answer.question)))
             for one, graded in ((record.submission, record.graded) for record in records)
@@ -201,11 +218,23 @@ def plainly(path: Path) -> Iterator[None]:
             ) from None
         raise GradebookError(
             f"{path}: a gradebook must be an intact SQLite file that can be written; got: {error}. "
-            "Nothing was changed. Make room, choose another folder, or put a sound copy in its place."
+            "What was kept before is kept. Make room, choose another folder, or put a sound copy in its place."
         ) from None
 
 
-def prepare(path: Path, database: sqlite3.Connection) -> None:
+@contextmanager
+def intact(path: Path, what: str) -> Iterator[None]:
+    """Whatever damaged JSON leads to, in words that say what to do."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise GradebookError(
+            f"{path}: a gradebook must hold what labkit wrote; got something else under {what}. "
+            "It was left as it is. Put a sound copy in its place."
+        ) from None
+
+
+def prepare(path: Path, database: sqlite3.Connection, create: bool) -> None:
     """Take the file for this process alone, make sure that it is ours and intact, and begin it if it is new."""
     database.execute("PRAGMA locking_mode = EXCLUSIVE")
     application, version, tables = (
@@ -213,6 +242,11 @@ def prepare(path: Path, database: sqlite3.Connection) -> None:
         for sql in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
     )
     new = not (application or version or tables)
+    if new and not create:
+        raise GradebookError(
+            f"{path}: a gradebook must be there; got an empty file. Put a sound copy in its place, or delete it "
+            "and run `labkit grade`."
+        )
     if not new and (application, version) != (APPLICATION, VERSION):
         got = f"version {version}" if application == APPLICATION else "some other program's file"
         raise GradebookError(
@@ -248,6 +282,12 @@ def key_of(submission: Submission) -> str:
     return json.dumps([*file_of(submission), submission.lab])
 
 
+def keys_of(submission: Submission) -> tuple[str, str]:
+    """Between which two texts the keys of the same bytes lie, whatever the lab."""
+    key = key_of(replace(submission, lab=""))
+    return key[: -len('"]')], key[: -len('""]')] + "#"  # which comes next to the quotation mark
+
+
 def file_of(submission: Submission) -> tuple[str, ...]:
     """The same bytes of the same student in the same place."""
     return submission.student, submission.batch, submission.file, submission.digest
@@ -263,19 +303,25 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def place(record: Record) -> tuple[str, ...]:
+def sort_key(record: Record) -> tuple[str, ...]:
     """By what records are ordered."""
     one = record.submission
     return one.batch, one.lab, one.student, one.file, one.digest
 
 
-def record_from(facts: str, judged: str, details: str, run: int) -> Record:
-    fingerprint, lab, problem = json.loads(judged)
-    submission = Submission(**with_tuples(json.loads(facts)) | {"lab": lab, "problem": problem})
-    graded = with_tuples(json.loads(details))
-    graded["outcomes"] = tuple(Outcome(**one) for one in graded["outcomes"])
-    graded["written"] = tuple(Written(**one) for one in graded["written"])
-    return Record(submission, Graded(**graded), fingerprint, run)
+def record_from(path: Path, facts: str, judged: str, details: str, run: int) -> Record:
+    submission = submission_from(path, facts)
+    with intact(path, f"a grading of {submission.file}"):
+        fingerprint, lab, problem = json.loads(judged)
+        graded = with_tuples(json.loads(details))
+        graded["outcomes"] = tuple(Outcome(**one) for one in graded["outcomes"])
+        graded["written"] = tuple(Written(**one) for one in graded["written"])
+        return Record(replace(submission, lab=lab, problem=problem), Graded(**graded), fingerprint, run)
+
+
+def submission_from(path: Path, facts: str) -> Submission:
+    with intact(path, "a submission"):
+        return Submission(**with_tuples(json.loads(facts)))
 
 
 def called(record: Record, known: Mapping[str, list[str]]) -> Record:

@@ -30,7 +30,7 @@ def page(template: str, **values: Any) -> str:
     return PAGES.get_template(template).render(values)
 
 
-def plain(value: Any) -> str:
+def cleaned(value: Any) -> str:
     """A value as text, with a stand-in for each character that no page can hold; `Markup` as it is."""
     return value if isinstance(value, Markup) else UNFIT.sub("\ufffd", str(value))
 
@@ -42,13 +42,13 @@ def spaced(id: str) -> str:
 
 def with_code(sentence: str) -> Markup:
     """A sentence whose `code` stands between backticks."""
-    return Markup(code(str(escape(plain(sentence)))))
+    return Markup(code(str(escape(cleaned(sentence)))))
 
 
 PAGES = Environment(
     loader=PackageLoader("labkit.grading", "pages"),
     autoescape=True,
-    finalize=plain,
+    finalize=cleaned,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from .gradebook import Record
+from .marks import Answer, Mark, answers_of, mark_for
 from .order import in_order, moment
 from .submission import Graded, Submission
 from .wording import count
-from .written import Answer, Mark, answers_of, mark_for
 
 MISSING = "missing"
 
@@ -246,10 +246,24 @@ def with_worth(rows: list[Row]) -> list[Row]:
     return [replace(row, worth=worth.get((row.batch, row.lab), {})) for row in rows]
 
 
-def marked(rows: Iterable[Row]) -> tuple[int, int]:
-    """How many written answers have a mark, and how many there are; one that changed after it was marked has none."""
+@dataclass(frozen=True)
+class MarksGiven:
+    """How many written answers there are, how many have a mark, and how many count by the mark of an earlier one."""
+
+    answers: int
+    marked: int
+    by_earlier: int
+
+    def __str__(self) -> str:
+        earlier = f" ({self.by_earlier} more count from an earlier answer)" if self.by_earlier else ""
+        return f"Written answers: {self.marked} of {self.answers} marked{earlier}"
+
+
+def marks_given(rows: Iterable[Row]) -> MarksGiven:
+    """Count the written answers and their marks; an answer that changed after it was marked has none of its own."""
     answers = [(mark, earlier) for row in rows for answer, mark, earlier in row.answers if answer.text]
-    return sum(bool(mark and mark.points is not None and not earlier) for mark, earlier in answers), len(answers)
+    earlier = [is_earlier for mark, is_earlier in answers if mark and mark.points is not None]
+    return MarksGiven(len(answers), earlier.count(False), earlier.count(True))
 
 
 def attempt(record: Record, rule: Rule) -> Attempt:

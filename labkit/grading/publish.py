@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import sheets
+from .class_numbers import to_be_asked_for_a_name
 from .class_page import class_page
-from .course import rows_of, rules_of, who_is_who
-from .feedback_page import feedback_name, feedback_page
+from .course import match_roster, rows_of, rules_of
+from .feedback_page import feedback_name, feedback_page, is_feedback_page
+from .files import for_owner_only, write_file
 from .gradebook import Gradebook
-from .policy import Row, Rule, marked
-from .statistics import shared_numbers
-from .written import read_marks
+from .marks import read_marks
+from .policy import MarksGiven, Row, Rule, marks_given
 
 
 @dataclass(frozen=True)
@@ -27,50 +28,79 @@ class Published:
     report: Path
 
     @property
-    def marks_in_words(self) -> str:
-        return "Written answers: {} of {} marked".format(*marked(self.rows))
+    def marks(self) -> MarksGiven:
+        return marks_given(self.rows)
 
 
+@for_owner_only()
 def report(out: Path) -> Published:
-    """Write all anew from a gradebook that is there."""
+    """Take in the marks given in ``written.csv`` and write all anew, from the gradebook in a folder.
+
+    Parameters
+    ----------
+    out : Path
+        The folder that ``labkit grade`` has filled.
+    """
     with Gradebook.open(out / "gradebook.db", create=False) as book:
         return publish(out, book)
 
 
 def publish(out: Path, book: Gradebook) -> Published:
-    """Write all that follows from a gradebook; the same gradebook gives the same bytes.
+    """Take the marks in ``written.csv`` into the gradebook, then write all that follows from it.
+
+    The same gradebook gives the same bytes.
+
+    Parameters
+    ----------
+    out : Path
+        The folder for it, where ``written.csv`` lies if there is one.
+    book : Gradebook
 
     Raises
     ------
     CsvError, GradebookError
         If marks that were given by hand can't be read back; nothing has been written then.
+    WriteError
+        If there is no room for a file; those before it are whole.
     """
-    found = who_is_who(book)
+    found = match_roster(book)
     by_hand = out / "written.csv"
     if by_hand.exists():
         book.mark(read_marks(by_hand))
     rows, rules = rows_of(book), rules_of(book)
     notes = (*book.recall("notes", []), *found.notes, *lateness_unknown(rows, rules))
     sheets.write_all(out, rows)
-    write_feedback(out / "feedback", rows)
-    page = class_page(
-        rows, unknown=found.unknown, notes=notes, link=lambda student: f"feedback/{feedback_name(student)}"
-    )
-    sheets.write(out / "report.html", encoded(page))
+    pages = write_feedback(out / "feedback", rows)
+    links = {student: f"feedback/{name}" for student, name in pages.items()}
+    page = class_page(rows, unknown=found.unknown, notes=notes, links=links)
+    write_file(out / "report.html", encoded(page))
     return Published(rows, rules, found.unknown, notes, out / "gradebook.csv", out / "report.html")
 
 
-def write_feedback(folder: Path, rows: Sequence[Row]) -> None:
-    """A page for each student; only those that have changed are written."""
+def write_feedback(folder: Path, rows: Sequence[Row]) -> dict[str, str]:
+    """Write a page for each student who handed in something, and remove those that are nobody's any more.
+
+    Returns
+    -------
+    dict
+        The pages' names by student. Only those that have changed are written.
+    """
     folder.mkdir(exist_ok=True)
-    shared = {student for students in shared_numbers(rows).values() for student in students}
+    to_be_asked = to_be_asked_for_a_name(rows)
     by_student = defaultdict(list)
     for row in rows:
         by_student[row.student].append(row)
-    for student, own in by_student.items():
-        path, data = folder / feedback_name(student), encoded(feedback_page(own, shared_numbers=student in shared))
+    pages = {student: feedback_name(student) for student, own in by_student.items() if any(row.tries for row in own)}
+    for student, name in pages.items():
+        path = folder / name
+        data = encoded(feedback_page(by_student[student], shared_numbers=student in to_be_asked))
         if not path.exists() or path.read_bytes() != data:
-            path.write_bytes(data)
+            write_file(path, data, sync=False)
+    kept = set(pages.values())
+    for path in folder.glob("*.html"):
+        if path.name not in kept and is_feedback_page(path):
+            path.unlink()
+    return pages
 
 
 def encoded(page: str) -> bytes:

@@ -7,12 +7,12 @@ The same records give the same bytes.
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .csv_file import neutral
+from .files import write_file
 from .policy import Row
 from .submission import SYSTEM_ERROR
 from .wording import number
@@ -28,32 +28,21 @@ def write_all(folder: Path, rows: Sequence[Row]) -> None:
 
     A row for each missing student has an empty score, since a platform's import would take a 0 for a grade.
     """
-    write(folder / "gradebook.csv", gradebook(rows))
-    write(folder / "submissions.csv", submissions(rows))
-    write(folder / "written.csv", written(rows))
+    write_file(folder / "gradebook.csv", gradebook_sheet(rows))
+    write_file(folder / "submissions.csv", submissions_sheet(rows))
+    write_file(folder / "written.csv", written_sheet(rows))
 
 
-def write(path: Path, data: bytes) -> None:
-    """Replace a file in one step: whoever looks finds the old one or the new one, whole."""
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-
-
-def gradebook(rows: Iterable[Row]) -> bytes:
+def gradebook_sheet(rows: Iterable[Row]) -> bytes:
     """A line for each student and lab; the points of exercises are as earned, the total is after the late rule."""
     rows = list(rows)
     exercises = list(dict.fromkeys(outcome.exercise for row in rows for outcome in row.graded.outcomes))
     head = ["student", "name", "batch", "lab", "file", "attempts", "status", "late", "points", "max_points"]
-    return table(
-        [*head, *exercises, "written", "mistakes", "remarks", "reason"], (line(row, exercises) for row in rows)
-    )
+    lines = (gradebook_line(row, exercises) for row in rows)
+    return csv_bytes([*head, *exercises, "written", "mistakes", "remarks", "reason"], lines)
 
 
-def line(row: Row, exercises: list[str]) -> list[str | float | None]:
+def gradebook_line(row: Row, exercises: list[str]) -> list[str | float | None]:
     # What the grader itself failed at is no 0.
     points = {one.exercise: one.points for one in row.graded.outcomes if one.status != SYSTEM_ERROR}
     mistakes = listed((one.exercise, one.mistakes) for one in row.graded.outcomes)
@@ -61,11 +50,11 @@ def line(row: Row, exercises: list[str]) -> list[str | float | None]:
         *(row.student, row.name, row.batch, row.lab, row.file, row.attempts, row.graded.status, row.late),
         *(row.points, row.max_points if row.points is not None else None),
         *(points.get(exercise) for exercise in exercises),
-        *(row.written, mistakes, remarks(row), row.reason),
+        *(row.written, mistakes, all_remarks(row), row.reason),
     ]
 
 
-def submissions(rows: Iterable[Row]) -> bytes:
+def submissions_sheet(rows: Iterable[Row]) -> bytes:
     """A line for each file that was handed in, with the points of its exercises as earned and after the late rule."""
     lines = []
     for row in rows:
@@ -76,10 +65,10 @@ def submissions(rows: Iterable[Row]) -> bytes:
             who = (row.student, row.name, row.batch, row.lab, file.file, file.submitted_at)
             lines.append([*who, counts, graded.status, one.late, one.earned, one.points, most, graded.reason])
     head = ["student", "name", "batch", "lab", "file", "submitted_at", "counts", "status", "late"]
-    return table([*head, "earned", "points", "max_points", "reason"], lines)
+    return csv_bytes([*head, "earned", "points", "max_points", "reason"], lines)
 
 
-def written(rows: Iterable[Row]) -> bytes:
+def written_sheet(rows: Iterable[Row]) -> bytes:
     """A line for each written answer, all answers to one question together, to be marked under points and comment.
 
     A question can bring the same to everybody: what the first mark says, and one point where there is none yet.
@@ -93,11 +82,11 @@ def written(rows: Iterable[Row]) -> bytes:
             known = given.get((row.batch, row.lab, answer.question))
             most = known.max_points if known else 1
             points, comment = (None, "") if earlier or not mark else (mark.points, mark.comment)
-            note = f"An earlier answer got {shown(mark.points)} of {shown(most)}." if earlier and mark else ""
+            note = f"An earlier answer got {cell_text(mark.points)} of {cell_text(most)}." if earlier and mark else ""
             cells = [row.student, row.name, row.batch, row.lab, answer.question, answer.text]
             lines.append(((row.batch, row.lab, n, row.student), [*cells, points, most, comment, note, answer.key]))
     head = ["student", "name", "batch", "lab", "question", "answer", "points", "max_points", "comment", "note", "key"]
-    return table(head, (cells for _, cells in sorted(lines, key=lambda line: line[0])))
+    return csv_bytes(head, (cells for _, cells in sorted(lines, key=lambda line: line[0])))
 
 
 def listed(ids_of: Iterable[tuple[str, Sequence[str]]]) -> str:
@@ -105,7 +94,7 @@ def listed(ids_of: Iterable[tuple[str, Sequence[str]]]) -> str:
     return "; ".join(f"{exercise}: {', '.join(ids)}" for exercise, ids in ids_of if ids)
 
 
-def remarks(row: Row) -> str:
+def all_remarks(row: Row) -> str:
     """All that an instructor may want to look at, of exercises, notebook and answers."""
     ids = listed((one.exercise, one.remarks) for one in row.graded.outcomes)
     changed = [answer.question for answer, _, earlier in row.answers if earlier]
@@ -113,23 +102,23 @@ def remarks(row: Row) -> str:
     return " ".join(filter(None, [ids, *row.graded.remarks, *sentences]))
 
 
-def table(head: Sequence[str], lines: Iterable[Sequence[str | float | None]]) -> bytes:
+def csv_bytes(head: Sequence[str], lines: Iterable[Sequence[str | float | None]]) -> bytes:
     """The bytes of a sheet."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(head)
-    writer.writerows([shown(cell) for cell in cells] for cells in lines)
+    writer.writerows([cell_text(cell) for cell in cells] for cells in lines)
     return text.getvalue().encode("utf-8-sig", "backslashreplace")
 
 
-def shown(cell: str | float | None) -> str:
+def cell_text(cell: str | float | None) -> str:
     """A cell's text: numbers with two decimals at most, words such that no spreadsheet runs them."""
     if cell is None:
         return ""
-    return safe(cell) if isinstance(cell, str) else number(cell)
+    return safe_text(cell) if isinstance(cell, str) else number(cell)
 
 
-def safe(text: str) -> str:
+def safe_text(text: str) -> str:
     """Text that a spreadsheet can hold, and doesn't run."""
     lines = re.sub("\r\n?", "\n", text).translate(UNWANTED)
     cut = lines if len(lines) <= LONGEST else lines[:LONGEST] + " […]"

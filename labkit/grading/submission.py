@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ..exercise import Outcome
 
 GRADED, UNGRADABLE, SYSTEM_ERROR = "graded", "ungradable", "system_error"
+NOT_GRADED_YET = "not_graded_yet"  # of what was handed in when a run is stopped before it comes to it
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Submission:
 class Written:
     """The answer to a question that is marked by hand."""
 
-    question: str  # the words that stand before the cell
+    question: str  # in the lab's words
     text: str
 
 

@@ -6,8 +6,8 @@ from grading.rows import HOSTILE, everything, judged, row, ungraded
 
 from labkit.grading.class_page import class_page
 from labkit.grading.feedback_page import feedback_name, feedback_page
+from labkit.grading.marks import Answer, Mark
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
-from labkit.grading.written import Answer, Mark
 
 WRITTEN = ((Answer("a", "Why?", HOSTILE), Mark(1, 3, "Nearly."), False),)
 TROUBLE = [ungraded("ada", UNGRADABLE, "It isn't JSON."), ungraded("ada", SYSTEM_ERROR, "A worker died.")]
@@ -16,7 +16,8 @@ MANY = [row(f"s{n:02}", judged("zero"), judged("rounded"), numbers_of=("s00",)) 
 
 def pages():
     everyones = [*everything(), *MANY]
-    yield "report", class_page(everyones, unknown={"s1"}, notes=["`../x` was refused."], link=feedback_name)
+    links = {row.student: feedback_name(row.student) for row in everyones}
+    yield "report", class_page(everyones, unknown={"s1"}, notes=["`../x` was refused."], links=links)
     yield "feedback", feedback_page([*everything()[:7], row(answers=WRITTEN), *TROUBLE], shared_numbers=True)
 
 

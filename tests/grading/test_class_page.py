@@ -6,12 +6,13 @@ import re
 import pytest
 
 from grading.rows import Tags, everything, got, judged, row, ungraded
+from labkit.grading.class_numbers import exercise_numbers
 from labkit.grading.class_page import class_page, general, how_telling, seen_once
-from labkit.grading.statistics import exercise_numbers
+from labkit.grading.gradebook import WAITING
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
 from labkit.mistakes import MISTAKES
 
-PAGE = class_page(everything(), unknown={"s1"}, notes=["`../x.ipynb` was refused."], link=lambda who: f"feedback/{who}")
+PAGE = class_page(everything(), unknown={"s1"}, notes=["`../x.ipynb` was refused."], links={"s1": "feedback/s1"})
 
 
 def text_of(*rows, **more):
@@ -21,7 +22,7 @@ def text_of(*rows, **more):
 def test_the_order_of_the_rows_does_not_matter():
     rows = everything()
     random.Random(0).shuffle(rows)
-    again = class_page(rows, unknown={"s1"}, notes=["`../x.ipynb` was refused."], link=lambda who: f"feedback/{who}")
+    again = class_page(rows, unknown={"s1"}, notes=["`../x.ipynb` was refused."], links={"s1": "feedback/s1"})
     assert again == PAGE
 
 
@@ -51,17 +52,19 @@ def test_every_kind_of_trouble_has_its_list():
         row("eve", got(4), numbers_of=("eve",), name="Eve"),
         ungraded("bob", UNGRADABLE, "It isn't JSON."),
         ungraded("zoe", "missing", "Nothing was handed in.", name="Zoë"),
+        ungraded("kim", WAITING.status, WAITING.reason),
         unknown={"eve"},
         notes=["`../x` was refused."],
     )
     for line in (
-        "3 students handed in, 2 notebooks graded, 1 could not be graded, 1 late, 1 not handed in",
+        "4 students handed in, 2 notebooks graded, 1 could not be graded, 1 not graded yet, 1 late, 1 not handed in",
+        "not graded yet: run the same command again kim, ada/lab.ipynb",
         "bob, ada/lab.ipynb: It isn't JSON.",
         "Came late ada, 02_causal_mask: 2 days",
         "handed in nothing Zoë (zoe), 02_causal_mask",
         "not on the roster Eve (eve)",
         "Numbers of “eve”: ada, eve",
-        "../x was refused.",
+        "What else there is to say ../x was refused.",
         "basic (2 submissions)",
     ):
         assert line in said
@@ -177,6 +180,13 @@ def test_every_header_cell_has_a_scope_and_every_picture_words():
     tags = Tags(PAGE)
     assert tags.of("th") and all(attrs["scope"] in ("row", "col") for attrs in tags.of("th"))
     assert all("aria-label" in attrs or attrs.get("aria-hidden") == "true" for attrs in tags.of("svg"))
+
+
+def test_names_are_sorted_without_regard_to_marks_and_capitals():
+    names = ["Zoe", "çelik", "Dupont", "Özdemir", "Peters"]
+    page = class_page([row(str(n), got(4), name=name) for n, name in enumerate(names)])
+    listed = re.findall(r'<th scope="row">(\w+)', page)
+    assert [name for name in listed if name in names] == ["çelik", "Dupont", "Özdemir", "Peters", "Zoe"]
 
 
 def test_a_lab_in_which_no_points_can_be_had_is_drawn_too():

@@ -1,7 +1,9 @@
 """The student's page: what it says, what it keeps to itself, and that nothing of a student's runs in it."""
 
 import re
+import zipfile
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 from handed_in import submission
@@ -13,11 +15,11 @@ from notebook_files import notebook
 from grading.rows import HOSTILE, Tags, everything, got, judged, row, ungraded
 from labkit.exercise import PRODUCT_OF_STEP, STATUSES
 from labkit.grading.feedback_page import ASKED, feedback_name, feedback_page, pictures
-from labkit.grading.gradebook import Gradebook
+from labkit.grading.gradebook import WAITING, Gradebook
 from labkit.grading.intake import collect
-from labkit.grading.page import WORDS, page, plain
+from labkit.grading.marks import Answer, Mark
+from labkit.grading.page import WORDS, cleaned, page
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
-from labkit.grading.written import Answer, Mark
 
 PAGES = [feedback_page([one], shared_numbers=True) for one in everything()]
 ids = st.text(st.characters(), min_size=1) | st.from_regex(r"[aA]da[.~ -]?\d?", fullmatch=True)
@@ -62,7 +64,7 @@ def test_texts_of_students_bring_no_tag_into_the_page(page):
 
 
 def test_a_students_text_is_shown_as_it_was_written():
-    assert plain("<script>alert(1)</script>") in Tags(feedback_page([row(name=HOSTILE)])).text
+    assert cleaned("<script>alert(1)</script>") in Tags(feedback_page([row(name=HOSTILE)])).text
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -152,11 +154,22 @@ def test_a_file_that_cannot_be_graded_is_told_why_and_what_helps():
     assert "0 of" not in said
 
 
+def zipped(name, data):
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, data)
+    return file.getvalue()
+
+
+ZIP_IN_ZIP = zipped("inner.zip", zipped("a.ipynb", notebook("x = 1")))
 REFUSED = {
     "wrong lab": ({"a.ipynb": notebook("def causal_mask(n): ...")}, "of the lab that was asked for"),
     "no exercises": ({"a.ipynb": notebook("x = 1")}, "keep those as they are"),
     "pdf": ({"a.pdf": b"%PDF"}, "File, then Download"),
     "a pdf called a notebook": ({"a.ipynb": b"%PDF"}, "File, then Download"),
+    "packed": ({"a.rar": b"Rar!"}, "an ordinary .zip with the notebook in it"),
+    "packed twice": ({"a.zip": ZIP_IN_ZIP}, "an ordinary .zip with the notebook in it"),
+    "a packed file called a notebook": ({"a.ipynb": b"\x1f\x8b"}, "an ordinary .zip with the notebook in it"),
     "conflict": ({"a.ipynb": b'{\n<<<<<<< HEAD\n"a": 1\n=======\n>>>>>>> x\n}'}, "keep one of each"),
     "cut off": ({"a.ipynb": notebook("x")[:-30]}, "cut off on its way"),
     "empty": ({"a.ipynb": b""}, "cut off on its way"),
@@ -169,7 +182,12 @@ def test_what_helps_fits_the_reason(tmp_path, files, helps):
         (tmp_path / name).write_bytes(data)
     (one,) = collect(tmp_path, "01_one_head").submissions
     said = text_of(ungraded("ada", UNGRADABLE, one.problem))
-    assert plain(one.problem.split("\n")[0]) in said and helps in said
+    assert cleaned(one.problem.split("\n")[0]) in said and helps in said
+
+
+def test_what_waits_to_be_graded_is_not_said_to_be_missing():
+    said = text_of(ungraded("ada", WAITING.status, WAITING.reason))
+    assert "It was handed in, and it hasn't been graded yet." in said and "0 of" not in said
 
 
 def test_a_mark_without_points_or_comment_is_none():
@@ -214,7 +232,7 @@ def test_each_lab_has_its_section_and_no_anchor_is_there_twice():
 
 
 def test_a_value_that_a_page_lacks_is_an_error_and_no_gap():
-    with pytest.raises(UndefinedError, match="'rows' is undefined"):
+    with pytest.raises(UndefinedError, match="'mark' is undefined"):
         page("feedback.html")
 
 

@@ -17,9 +17,10 @@ import pytest
 from handed_in import graded, gradings, record, submission, submissions, ungradable
 from hypothesis import given, settings
 
+from labkit.grading.course import roster_of, rules_of
 from labkit.grading.gradebook import Gradebook, GradebookError, Record
-from labkit.grading.submission import SYSTEM_ERROR, Cell, Graded
-from labkit.grading.written import Mark, answers_of
+from labkit.grading.marks import Mark, answers_of
+from labkit.grading.submission import NOT_GRADED_YET, SYSTEM_ERROR, Cell, Graded
 
 RECORDING = """
 import sys
@@ -110,7 +111,31 @@ def test_a_file_judged_as_another_lab_leaves_what_it_got_at_the_first(book):
         ("01_one_head", 3),
         (submission().lab, None),
     ]
-    assert not book.needs_grading(submission(lab="01_one_head"), "f")
+
+
+def test_that_a_file_is_no_notebook_of_a_lab_holds_until_it_is_judged_as_another(book):
+    right, mistaken = submission(), submission(lab="01_one_head", problem="looks like 02_causal_mask")
+    book.record(mistaken, ungradable(), "f")
+    book.record(right, graded(3), "f")
+    assert [one.submission.lab for one in book.latest()] == [right.lab]
+    book.record(mistaken, ungradable(), "f")  # the same mistake once more
+    assert [one.submission.lab for one in book.latest()] == [mistaken.lab, right.lab]
+    assert book.needs_grading(right, "f")
+    book.record(right, graded(3), "f")
+    assert [one.submission.lab for one in book.latest()] == [right.lab]
+    assert not book.needs_grading(right, "f")
+
+
+def test_what_a_stopped_run_did_not_come_to_is_waiting_until_its_bytes_are_judged(book):
+    ada, bob = submission(), submission("bob")
+    book.refresh([ada, replace(ada, lab="01_one_head"), bob])
+    assert {(one.submission.student, one.graded.status) for one in book.waiting()} == {
+        ("ada", NOT_GRADED_YET),
+        ("bob", NOT_GRADED_YET),
+    }
+    book.record(ada, graded(), "f")
+    assert [one.submission for one in book.waiting()] == [bob]
+    assert [one.submission for one in book.latest()] == [ada]
 
 
 def test_a_file_judged_as_a_lab_is_no_longer_one_of_no_lab(book):
@@ -261,6 +286,40 @@ def test_where_a_gradebook_is_needed_none_is_begun(tmp_path):
     with pytest.raises(GradebookError, match="got nothing"):
         Gradebook.open(tmp_path / "g.db", create=False)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_file_where_a_gradebook_is_needed_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "g.db").touch()
+    with pytest.raises(GradebookError, match="got an empty file. Put a sound copy in its place"):
+        Gradebook.open(tmp_path / "g.db", create=False)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b""]
+
+
+@pytest.mark.parametrize(
+    ("damage", "read", "what"),
+    [
+        ("UPDATE submissions SET facts = 'x'", Gradebook.latest, "a submission"),
+        ("UPDATE submissions SET facts = '{}'", Gradebook.latest, "a submission"),
+        ("UPDATE gradings SET details = 'null'", Gradebook.latest, "a grading of ada.ipynb"),
+        ('UPDATE gradings SET details = \'{"outcomes": [5], "written": []}\'', Gradebook.latest, "a grading of"),
+        ("UPDATE gradings SET judged = '[]'", Gradebook.latest, "a grading of ada.ipynb"),
+        ("DELETE FROM gradings; UPDATE submissions SET facts = '[]'", Gradebook.waiting, "a submission"),
+        ("INSERT INTO kept VALUES ('rules', '{\"02\": {\"due\": 5}}')", rules_of, "rules"),
+        ("INSERT INTO kept VALUES ('roster', '[{}]')", roster_of, "roster"),
+        ("INSERT INTO kept VALUES ('known', '[')", Gradebook.latest, "known"),
+    ],
+)
+def test_damage_inside_is_told_of_in_words(tmp_path, damage, read, what):
+    with Gradebook.open(tmp_path / "g.db") as book:
+        book.record(submission(), graded(), "f")
+    with sqlite3.connect(tmp_path / "g.db") as database:
+        database.executescript(damage)
+    database.close()
+    with (
+        Gradebook.open(tmp_path / "g.db") as book,
+        pytest.raises(GradebookError, match=f"got something else under {what}.*Put a sound copy in its place"),
+    ):
+        read(book)
 
 
 def test_any_sqlite_tool_reads_the_latest_gradings(tmp_path):

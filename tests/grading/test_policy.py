@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.grading.gradebook import Record, key_of
+from labkit.grading.marks import Mark, answers_of
 from labkit.grading.policy import Rule, counted
 from labkit.grading.submission import SYSTEM_ERROR, Graded
-from labkit.grading.written import Mark, answers_of
 
 EARLY, LATER, LAST = (f"2026-11-0{day}T10:00:00+00:00" for day in (1, 2, 3))
 FAILED = Graded(SYSTEM_ERROR, "The grader itself failed.")
@@ -311,13 +311,6 @@ def test_a_mark_stays_when_the_answer_changes_later():
     (key,) = marks = marks_for(old, 2)
     row = one_row(new, marks=marks | {key.partition("-")[0]: marks[key]})
     assert row.points == 5 and [earlier for *_, earlier in row.answers] == [True]
-
-
-def test_two_questions_in_the_same_words_have_marks_of_their_own():
-    one = record(3, written=[("Why?", "Because."), ("Why?", "Because.")])
-    row = one_row(one, marks=marks_for(one, 1, 2))
-    assert [(answer.question, mark.points) for answer, mark, _ in row.answers] == [("Why?", 1), ("Why? (2)", 2)]
-    assert row.written == 3
 
 
 def test_an_earlier_grading_of_nothing_has_no_score_but_zero_points_are_one():

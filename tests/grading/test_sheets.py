@@ -14,10 +14,10 @@ from labkit.exercise import Outcome
 from labkit.grading import sheets
 from labkit.grading.csv_file import FORMULA, CsvError, neutral, restored
 from labkit.grading.gradebook import Gradebook, GradebookError, Record
-from labkit.grading.policy import Rule, counted, marked
+from labkit.grading.marks import Mark, read_marks
+from labkit.grading.policy import MarksGiven, Rule, counted, marks_given
 from labkit.grading.publish import publish as everything
 from labkit.grading.submission import GRADED, Graded
-from labkit.grading.written import Mark, read_marks
 
 
 def read(data):
@@ -61,7 +61,7 @@ def test_the_gradebook_has_a_row_for_each_student():
     )
     ada = record(result=Graded(GRADED, outcomes=outcomes, remarks=("Cell 3 did not run.",)))
     bob = record(result=ungradable(), student="bob", name="Bob, B.", file="b.ipynb")
-    rows = read(sheets.gradebook(counted([bob, ada], roster={"007": "Bond"})))
+    rows = read(sheets.gradebook_sheet(counted([bob, ada], roster={"007": "Bond"})))
     assert [" | ".join(row.values()) for row in rows] == [
         "007 | Bond |  | 02_causal_mask |  | 0 | missing |  |  |  |  |  |  |  |  |  | Nothing was handed in.",
         "ada | Ada |  | 02_causal_mask | ada.ipynb | 1 | graded |  | 4.33 | 8 | 3 | 1.33 |  |  | "
@@ -76,7 +76,7 @@ def test_the_gradebook_has_a_row_for_each_student():
 
 def test_every_file_has_a_line_that_says_whether_it_counts():
     late = record(4, file="late.ipynb", digest="d2", marked_late=True)
-    rows = read(sheets.submissions(counted([record(3), late], Rule(percent_a_day=50))))
+    rows = read(sheets.submissions_sheet(counted([record(3), late], Rule(percent_a_day=50))))
     assert [(row["file"], row["counts"], row["late"], row["earned"], row["points"]) for row in rows] == [
         ("ada.ipynb", "yes", "", "3", "3"),
         ("late.ipynb", "no", "1 day", "4", "2"),
@@ -86,7 +86,7 @@ def test_every_file_has_a_line_that_says_whether_it_counts():
 @given(st.lists(st.builds(Record, submissions, gradings, st.just("f")), max_size=4))
 def test_no_cell_runs_as_a_formula(records):
     rows = counted(records)
-    for data in (sheets.gradebook(rows), sheets.submissions(rows), sheets.written(rows)):
+    for data in (sheets.gradebook_sheet(rows), sheets.submissions_sheet(rows), sheets.written_sheet(rows)):
         for line in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")):
             assert not any(cell.startswith(FORMULA) for cell in line)
 
@@ -94,7 +94,7 @@ def test_no_cell_runs_as_a_formula(records):
 @pytest.mark.parametrize("text", ["x;=cmd()", 'x;"=cmd()"', "x\n=cmd()", "x\r+1", "- one\n- two", "x\t@cmd"])
 @pytest.mark.parametrize("delimiter", ";\t")
 def test_no_part_of_a_cell_runs_where_a_file_is_read_with_another_delimiter(text, delimiter):
-    data = sheets.written(counted([record(name=text, written=[(text, text)])]))
+    data = sheets.written_sheet(counted([record(name=text, written=[(text, text)])]))
     for line in csv.reader(data.decode("utf-8-sig").splitlines(), delimiter=delimiter):
         assert not any(cell.startswith(FORMULA) for cell in line)
 
@@ -109,11 +109,11 @@ def test_what_is_neutralised_is_restored(text):
     [(7.0, "7"), (0, "0"), (0.1 + 0.2, "0.3"), (1 / 3, "0.33"), (12345.678, "12345.68"), (100, "100")],
 )
 def test_numbers_have_two_decimals_at_most(number, text):
-    assert sheets.shown(number) == text
+    assert sheets.cell_text(number) == text
 
 
 def test_a_name_with_half_a_character_is_spelt_out():
-    (row,) = read(sheets.gradebook(counted([record(file="x\udce9.ipynb")])))
+    (row,) = read(sheets.gradebook_sheet(counted([record(file="x\udce9.ipynb")])))
     assert row["file"] == "x\\udce9.ipynb"
 
 
@@ -199,7 +199,7 @@ def test_a_spreadsheet_may_save_in_its_own_encoding(tmp_path, book, encoding):
 def test_a_comment_survives_being_written_and_read(comment):
     (row,) = counted([record(written=[("Why?", "Because.")])])
     marks = {row.answers[0][0].key: Mark(1, 1, comment)}
-    (line,) = read(sheets.written(counted([row.counted.record], marks=marks)))
+    (line,) = read(sheets.written_sheet(counted([row.counted.record], marks=marks)))
     assert restored(line["comment"]) == re.sub(r'(?<=[;\t\n])(?="*[=+\-@])', " ", comment)
 
 
@@ -231,7 +231,10 @@ def test_all_wrong_marks_are_told_of_at_once_but_for_the_many(tmp_path, book):
         f"written.csv, row {row} ({student})"
         for row, student in ((2, "s0"), (4, "s2"), (5, "s3"), (7, "s1"), (8, "s2"))
     ]
-    assert lines[5:] == ["and 1 more such rows"]
+    assert lines[5] == "and 1 more such rows"
+    assert lines[6:] == [
+        "Correct written.csv, or delete it: `labkit report` writes it anew, with the marks taken in so far."
+    ]
 
 
 @pytest.mark.parametrize("dash", ["-", "–", " − "])
@@ -241,7 +244,7 @@ def test_a_dash_takes_a_mark_and_its_comment_back(tmp_path, book, dash):
     assert publish(tmp_path, book)[0].points == 5
     given_back(tmp_path, set_points(dash, ""))  # an empty cell takes nothing back
     (row,) = publish(tmp_path, book)
-    assert (row.points, row.max_points, marked([row])) == (4, 5, (1, 2))
+    assert (row.points, row.max_points, marks_given([row])) == (4, 5, MarksGiven(2, 1, 0))
     rows = read((tmp_path / "written.csv").read_bytes())
     assert marked_rows(rows) == [("Why?", "", "1", ""), ("And then?", "1", "1", "good")]
     given_back(tmp_path, set_points("0.5", ""))
@@ -253,7 +256,7 @@ def test_a_dash_takes_back_what_was_given_for_an_earlier_answer_too(tmp_path, bo
     given_back(tmp_path, set_points("1"))
     later = record(3, digest="d2", written=[("Why?", "No idea.")], submitted_at="2026-11-02T10:00+00:00")
     (row,) = publish(tmp_path, book, later)
-    assert row.points == 4 and marked([row]) == (0, 1)
+    assert row.points == 4 and marks_given([row]) == MarksGiven(1, 0, 1)
     given_back(tmp_path, set_points("-"))
     (row,) = publish(tmp_path, book)
     assert (row.points, row.max_points) == (3, 4)
@@ -283,7 +286,7 @@ def test_what_a_question_can_bring_may_be_written_before_there_is_any_mark(tmp_p
     for points in ("3", "1"):
         given_back(tmp_path, most(points))
         (row,) = publish(tmp_path, book)
-        assert (row.max_points, marked([row])) == (4, (0, 1))
+        assert (row.max_points, marks_given([row])) == (4, MarksGiven(1, 0, 0))
         assert marked_rows(read((tmp_path / "written.csv").read_bytes())) == [("Why?", "", points, "")]
 
 
@@ -331,6 +334,11 @@ def test_an_answer_that_changed_after_it_was_marked_is_noted_and_keeps_its_mark(
     assert [row.points for row in publish(tmp_path, book)] == [4]
 
 
+def test_answers_that_count_by_an_earlier_mark_are_told_of():
+    assert str(MarksGiven(12, 8, 2)) == "Written answers: 8 of 12 marked (2 more count from an earlier answer)"
+    assert str(MarksGiven(12, 8, 0)) == "Written answers: 8 of 12 marked"
+
+
 def test_an_answer_with_other_spaces_is_the_same_answer(tmp_path, book):
     publish(tmp_path, book, record(3, written=[("Why?", "Because it\nis.")]))
     given_back(tmp_path, set_points("1"))
@@ -344,5 +352,5 @@ def test_an_answer_that_nobody_wrote_is_not_to_be_marked(tmp_path, book):
 
 
 def test_a_very_long_answer_is_cut_to_what_a_spreadsheet_holds():
-    (row,) = read(sheets.written(counted([record(result=graded(written=[("Why?", "x" * 10**6)]))])))
+    (row,) = read(sheets.written_sheet(counted([record(result=graded(written=[("Why?", "x" * 10**6)]))])))
     assert len(row["answer"]) < 32_767 and row["answer"].endswith("x […]")

@@ -93,7 +93,7 @@ def exercise_numbers(rows: Iterable[Row]) -> list[ExerciseNumbers]:
     return [numbers(item, name) for item, name in enumerate(names)]
 
 
-def named(one: Outcome) -> tuple[str, ...]:
+def likeliest_mistakes(one: Outcome) -> tuple[str, ...]:
     """The likeliest mistake, or two that come together; the rest of an outcome's list are other names for it."""
     return one.mistakes[: 2 if one.together else 1]
 
@@ -103,11 +103,11 @@ def mistakes_seen(rows: Iterable[Row]) -> list[Seen]:
     found: dict[str, list[tuple[str, Outcome]]] = defaultdict(list)
     for row in rows:
         for one in row.graded.outcomes:
-            for id in named(one):
+            for id in likeliest_mistakes(one):
                 found[id].append((row.student, one))
     seen = []
     for id, answers in found.items():
-        example = min((one for _, one in answers), key=lambda one: len(named(one)))
+        example = min((one for _, one in answers), key=lambda one: len(likeliest_mistakes(one)))
         seen.append(Seen(id, frozenset(student for student, _ in answers), len(answers), example))
     return sorted(seen, key=lambda one: (-len(one.students), -one.answers, one.id))
 
@@ -127,17 +127,42 @@ def pairs_of_steps(seen: Iterable[Seen]) -> list[StepPair]:
     return sorted(pairs, key=lambda pair: (-pair.students, [STEPS.index(step) for step in pair.steps]))
 
 
-def shared_numbers(rows: Iterable[Row]) -> dict[str, list[str]]:
+def shared_numbers(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Names whose own numbers concern more than one student: who asked for them, and whoever is called so."""
-    users, called = defaultdict(set), defaultdict(set)
+    concerned = {}
+    for name, askers in sorted(who_asked(rows).items()):
+        who = askers | {row.student for row in rows if is_called(name, row)}
+        if len(who) > 1:
+            concerned[name] = sorted(who)
+    return concerned
+
+
+def to_be_asked_for_a_name(rows: Sequence[Row]) -> set[str]:
+    """The students who asked for numbers that may be another's: whoever used a name that isn't theirs.
+
+    Where several used the same one, and it is everybody's name or nobody's, all of them.
+    """
+    found, asked = set(), who_asked(rows)
+    for name in shared_numbers(rows):
+        strangers = asked[name] - {row.student for row in rows if is_called(name, row)}
+        found |= strangers or (asked[name] if len(asked[name]) > 1 else set())
+    return found
+
+
+def who_asked(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """The students whose notebooks asked for a name's own numbers, by the name."""
+    asked = defaultdict(set)
     for row in rows:
-        called[row.student.casefold()].add(row.student)
-        called[row.name.casefold()].add(row.student)
         for name in row.graded.numbers_of:
             if name != EXAMPLE:
-                users[name].add(row.student)
-    together = {name: sorted(who | called.get(name.casefold(), set())) for name, who in sorted(users.items())}
-    return {name: who for name, who in together.items() if len(who) > 1}
+                asked[name].add(row.student)
+    return asked
+
+
+def is_called(name: str, row: Row) -> bool:
+    """Whether a name is a student's id, or consists of words of the student's name."""
+    words = set(name.casefold().split())
+    return name.casefold() == row.student.casefold() or bool(words) and words <= set(row.name.casefold().split())
 
 
 def histogram(shares: Iterable[float], bins: int = 10) -> list[int]:

@@ -4,15 +4,16 @@ import pytest
 
 from grading.rows import got, judged, row, ungraded
 from labkit.exercise import Outcome
-from labkit.grading.statistics import (
+from labkit.grading.class_numbers import (
     FEWEST,
     exercise_numbers,
     histogram,
+    likeliest_mistakes,
     mistakes_seen,
-    named,
     pairs_of_steps,
     shared_numbers,
     telling,
+    to_be_asked_for_a_name,
 )
 
 
@@ -78,13 +79,13 @@ def test_a_mistake_counts_once_a_student_and_those_of_most_students_come_first()
 
 
 def test_of_two_mistakes_that_come_together_both_count():
-    assert named(judged("unscaled and zero")) == ("forgets_to_scale", "fills_with_zero")
+    assert likeliest_mistakes(judged("unscaled and zero")) == ("forgets_to_scale", "fills_with_zero")
 
 
 def test_of_several_names_for_one_mistake_the_likeliest_counts():
-    assert named(Outcome("softmax", "failed", 0, 3, ("gives_percent", "uses_another_base"), message="Seen.")) == (
-        "gives_percent",
-    )
+    assert likeliest_mistakes(
+        Outcome("softmax", "failed", 0, 3, ("gives_percent", "uses_another_base"), message="Seen.")
+    ) == ("gives_percent",)
 
 
 def test_the_example_of_a_mistake_shows_it_alone_where_it_can():
@@ -119,6 +120,33 @@ def test_numbers_are_shared_by_those_who_ask_for_them_and_whoever_is_called_so()
         row("11", lab="01_one_head", numbers_of=("eve",)),
     ]
     assert shared_numbers(rows) == {"Ada": ["10", "9"], "bob": ["7", "8"]}
+
+
+def test_a_name_may_be_some_of_the_words_of_a_students_name():
+    rows = [row("1", name="Ada Lovelace"), row("2", name="Eve Ade", numbers_of=("Ada", "Eve"))]
+    assert shared_numbers(rows) == {"Ada": ["1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("of_ada", "of_eve", "asked"),
+    [
+        (("Ada",), ("Ada",), {"eve"}),
+        ((), ("Ada", "Eve"), {"eve"}),
+        (("Max",), ("Max",), {"ada", "eve"}),
+        (("Max",), ("Eve",), set()),
+        (("Ada",), ("ada lovelace",), {"eve"}),
+    ],
+    ids=["one name", "a name that nobody used", "nobody's name", "names of their own", "the whole name"],
+)
+def test_whoever_used_a_name_that_is_not_theirs_is_asked_for_it(of_ada, of_eve, asked):
+    rows = [row("ada", name="Ada Lovelace", numbers_of=of_ada), row("eve", name="Eve", numbers_of=of_eve)]
+    assert to_be_asked_for_a_name(rows) == asked
+
+
+def test_two_of_one_name_are_both_asked_where_both_used_it():
+    rows = [row(n, name=f"Ada {n}", numbers_of=("Ada",)) for n in ("1", "2")]
+    assert to_be_asked_for_a_name(rows) == {"1", "2"}
+    assert to_be_asked_for_a_name([rows[0], row("2", name="Ada 2")]) == set()
 
 
 def test_a_histogram_puts_full_marks_into_its_last_bin():

@@ -1,9 +1,8 @@
-"""Answers in words: which one a mark is for, and marks by hand as an instructor's spreadsheet gives them back."""
+"""Marks by hand: which answer each is for, and how an instructor's spreadsheet gives them back."""
 
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from .csv_file import CsvError, CsvFile, restored
 from .submission import Graded, Submission
 
 WITHDRAWN = ("-", "–", "—", "−")  # under points; office programs like to make dashes longer
+WAY_OUT = "Correct written.csv, or delete it: `labkit report` writes it anew, with the marks taken in so far."
 MOST_ERRORS = 5  # that are told of at a time
 NUMBER = re.compile(r"\d+([.,]\d*)?|[.,]\d+", re.ASCII)
 
@@ -39,18 +39,15 @@ class Mark:
 
 
 def answers_of(submission: Submission, graded: Graded) -> tuple[Answer, ...]:
-    """The written answers of one submission. A question asked twice in the same words is numbered the second time."""
-    seen: Counter[str] = Counter()
-    answers = []
-    for one in graded.written:
-        seen[one.question] += 1
-        question = one.question if seen[one.question] == 1 else f"{one.question} ({seen[one.question]})"
-        asked = shortened([submission.sender or submission.student, submission.batch, submission.lab, question])
-        answers.append(Answer(f"m{asked}-a{shortened(one.text.split())}", question, one.text))
-    return tuple(answers)
+    """The written answers of one submission."""
+    whose = [submission.sender or submission.student, submission.batch, submission.lab]
+    return tuple(
+        Answer(f"m{hashed([*whose, one.question])}-a{hashed(one.text.split())}", one.question, one.text)
+        for one in graded.written
+    )
 
 
-def shortened(words: list[str]) -> str:
+def hashed(words: list[str]) -> str:
     """A text of fixed length that stands for the words."""
     return hashlib.sha256(json.dumps(words).encode()).hexdigest()[:12]
 
@@ -80,7 +77,7 @@ def read_marks(path: Path) -> dict[str, Mark]:
     columns = [name.strip().lower() for name in file.headers]
     if not {"key", "points"} <= set(columns):
         got = ", ".join(columns) or "an empty file"
-        raise CsvError(f"{path.name}: columns key and points must be there; got {got}. Fill in written.csv.")
+        raise CsvError(f"{path.name}: columns key and points must be there; got {got}. {WAY_OUT}")
     marks: dict[str, Mark] = {}
     errors = []
     for number, cells in enumerate(file.rows[1:], 2):
@@ -95,7 +92,7 @@ def read_marks(path: Path) -> dict[str, Mark]:
     if len(errors) > MOST_ERRORS:
         errors[MOST_ERRORS:] = [f"and {len(errors) - MOST_ERRORS} more such rows"]
     if errors:
-        raise CsvError("\n".join(errors))
+        raise CsvError("\n".join([*errors, WAY_OUT]))
     return marks
 
 
