@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import io
 import json
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import __version__
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from .grading.exports.grade_sheet import Filled
+
+    Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 GOOD, FINDINGS, MISUSE = 0, 1, 2
-UNREAD = 141  # what a shell reports of a command whose reader has gone
+STOPPED, UNREAD = 130, 141  # what a shell reports of a command that was interrupted, or whose reader has gone
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit status: 0 good, 1 findings, 2 misuse."""
+    """Run one command and return its exit status: 0 good, 1 findings, 2 misuse, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # no name may stop a command, whatever can be shown here
     arguments = _parser().parse_args(argv)
     try:
         status = arguments.run(arguments)
@@ -29,20 +38,55 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # as of `labkit build | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be flushed at the exit
         return UNREAD
+    except KeyboardInterrupt:
+        return _failed(arguments, "Stopped. The same command goes on, or begins anew.", STOPPED)
     except (ValueError, OSError) as error:
-        print(_words(error), file=sys.stderr)
-        return MISUSE
+        return _failed(arguments, _words(error), MISUSE)
+
+
+def _failed(arguments: argparse.Namespace, words: str, status: int) -> int:
+    if getattr(arguments, "json", False):
+        print(json.dumps({"ok": False, "error": words}))
+    else:
+        _say(*words.split("\n"), file=sys.stderr)
+    return status
 
 
 def _words(error: Exception) -> str:
     """The system's own errors without their number, and with something to do."""
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}. Give another path."
-    return str(error)
+    if not isinstance(error, OSError):
+        return str(error)
+    return f"{error.filename}: {error.strerror}. Give another path." if error.filename else error.strerror or str(error)
+
+
+def _say(*lines: str, file: Any = None) -> None:
+    """Print lines in which students' names may stand, so that none of them does anything to the terminal."""
+    from labkit.grading.wording import one_line
+
+    print("\n".join(map(one_line, lines)), file=file)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Takes options in full only, and names one that isn't there before anything else."""
+
+    def __init__(self, **more: Any):
+        super().__init__(allow_abbrev=False, **more)
+
+    def parse_known_args(  # type: ignore[override]  # typeshed's overloads can't be overridden by one function
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        given = list(sys.argv[1:] if args is None else args)
+        if not self._subparsers:
+            options = [one.partition("=")[0] for one in given[: given.index("--") if "--" in given else None]]
+            for unknown in (one for one in options if one.startswith("--") and one not in self._option_string_actions):
+                near = difflib.get_close_matches(unknown, self._option_string_actions, 1)
+                self.error(f"there is no option {unknown}." + (f" Did you mean {near[0]}?" if near else ""))
+        return super().parse_known_args(given, namespace)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="labkit", description="Attention labs that name the mistake.")
+    parser = _Parser(prog="labkit", description="Attention labs that name the mistake.")
+    parser.add_argument("--version", action="version", version=f"labkit {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_build(commands)
     _add_grade(commands)
@@ -86,40 +130,43 @@ def _add_grade(commands: Commands) -> None:
     add("--lab", metavar="LAB", help="the lab that was asked for (default: what most of the notebooks are)")
     add("--roster", type=Path, metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
     add("--keep", choices=["best", "last"], help="which attempt counts (default: best)")
-    add("--due", metavar="TIME", help="such as 2026-12-01 (its end) or 2026-12-01T18:00+01:00; later is late")
-    words = "what each begun day late costs of what was earned (default: 0)"
+    words = "such as 2026-12-01 (its end) or 2026-12-01T18:00+01:00, or never; later is late"
+    add("--due", metavar="TIME", help=words)
+    words = "percent that each begun day late costs of what was earned (default: 0)"
     add("--late", type=_percent, metavar="PERCENT", help=words)
-    add("--refuse-after", type=int, metavar="DAYS", help="days late after which nothing is earned")
-    add("--jobs", type=_above_0(int), metavar="N", help="processes (default: as many as there are cores)")
+    words = "days late after which nothing is earned, or never"
+    add("--refuse-after", type=_days, metavar="DAYS", help=words)
+    add("--jobs", type=_number(int, 1, 1000), metavar="N", help="processes (default: as many as there are cores)")
     add("--dask", metavar="ADDRESS", help="grade on the workers of a Dask cluster")
     words = "the course's secret, from which inputs are drawn (default: DIR/secret)"
     add("--secret", type=Path, metavar="FILE", help=words)
-    add("--cell-seconds", type=_above_0(float), metavar="S", help="how long a cell may run (default: 5)")
-    add("--call-seconds", type=_above_0(float), metavar="S", help="how long a function may run (default: 2)")
+    add("--cell-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a cell may run (default: 5)")
+    add("--call-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a call may run (default: 2)")
     add("--basic", action="store_true", help="limits only, none of the layers of isolation")
 
 
-def _above_0(kind: Callable[[str], float]) -> Callable[[str], float]:
-    """A type of arguments: a number of this kind that is more than 0."""
+def _number(kind: Callable[[str], float], least: float, most: float) -> Callable[[str], float]:
+    """A type of arguments: a number of this kind in this range."""
 
     def read(text: str) -> float:
         try:
             value = kind(text)
         except ValueError:
-            value = 0
-        if not value > 0:
-            raise argparse.ArgumentTypeError(f"must be more than 0; got {text}. Give more, or leave it out.")
+            value = float("nan")
+        if not least <= value <= most:
+            what = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"must be {what} from {least:g} to {most:g}; got {text!r}. Give another.")
         return value
 
     return read
 
 
 def _percent(text: str) -> float:
-    try:
-        return float(text.strip().removesuffix("%"))
-    except ValueError:
-        words = f"must be a number of percent, such as 10; got {text!r}. Write one."
-        raise argparse.ArgumentTypeError(words) from None
+    return _number(float, 0, 100)(text.strip().removesuffix("%"))
+
+
+def _days(text: str) -> float | str:
+    return text if text == "never" else _number(int, 0, 1000)(text)
 
 
 def _grade(arguments: argparse.Namespace) -> int:
@@ -139,8 +186,11 @@ def _grade(arguments: argparse.Namespace) -> int:
             bar.update(done - bar.n)
 
         summary = grade_batch(arguments.submissions, arguments.out, options, tell)
-    print(json.dumps(asdict(summary), indent=1) if arguments.json else summary)
-    return GOOD if summary.ok else FINDINGS
+    if arguments.json:
+        print(json.dumps(asdict(summary), indent=1))
+    else:
+        _say(*summary.lines)
+    return STOPPED if summary.stopped else GOOD if summary.ok else FINDINGS
 
 
 def _add_report(commands: Commands) -> None:
@@ -153,7 +203,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from labkit.grading.publish import report
 
     published = report(arguments.out)
-    print(f"{published.marks_in_words}\nLook at {published.report}")
+    _say(str(published.marks), f"Look at {published.report}")
     return GOOD
 
 
@@ -177,6 +227,7 @@ def _add_export(commands: Commands) -> None:
         add = parser.add_argument
         add("--graded", type=Path, default=Path("graded"), metavar="DIR", help="what `labkit grade` filled (graded)")
         add("--lab", metavar="LAB", help="which lab, where several were graded")
+        add("--batch", metavar="BATCH", help="which of nbgrader's assignments, where several are the same lab")
         add("--to", type=Path, metavar="FILE", help="where to write (default: beside it, with -filled in the name)")
 
     gradescope = kinds.add_parser("gradescope", help="the archive of an autograder")
@@ -189,6 +240,7 @@ def _add_export(commands: Commands) -> None:
     nbgrader.add_argument("folder", type=Path, metavar="DIR")
     words = "where solutions/ is (default: the current folder)"
     nbgrader.add_argument("--root", type=Path, default=Path("."), metavar="DIR", help=words)
+    nbgrader.add_argument("--force", action="store_true", help="replace labs that are there and differ")
     nbgrader.set_defaults(run=_export_nbgrader)
 
 
@@ -196,40 +248,52 @@ def _export_canvas(arguments: argparse.Namespace) -> int:
     from labkit.grading.exports import canvas, points
 
     gradebook = canvas.gradebook(arguments.exported.read_bytes(), arguments.column)
-    return _write(arguments, *gradebook.filled(points.scored(arguments.graded, arguments.lab)))
+    students = points.students_of(arguments.graded, arguments.lab, arguments.batch)
+    return _write(arguments, gradebook.filled(students))
 
 
 def _export_moodle(arguments: argparse.Namespace) -> int:
     from labkit.grading.exports import moodle, points
 
     data = arguments.exported.read_bytes() if arguments.exported else None
-    students = points.scored(arguments.graded, arguments.lab)
+    students = points.students_of(arguments.graded, arguments.lab, arguments.batch)
     if data is None:
-        return _write(arguments, *moodle.grade_import(students))
-    return _write(arguments, *moodle.worksheet(data, arguments.column).filled(students))
+        return _write(arguments, moodle.grade_import(students))
+    return _write(arguments, moodle.worksheet(data, arguments.column).filled(students))
 
 
-def _write(arguments: argparse.Namespace, data: bytes, notes: Iterable[str]) -> int:
+def _write(arguments: argparse.Namespace, filled: Filled) -> int:
+    from labkit.grading.exports import ExportError, write
+    from labkit.grading.wording import count
+
     exported = arguments.exported
     to = arguments.to or (exported.with_stem(f"{exported.stem}-filled") if exported else Path("moodle.csv"))
-    to.write_bytes(data)
-    print("\n".join([*(f"Note: {note}" for note in notes), f"Import {to}"]))
+    if to.exists() and to.suffix.lower() != ".csv":
+        raise ExportError(f"export: a file that is replaced must be a .csv; got {to}. Choose another name.")
+    notes = [f"Note: {note}" for note in filled.notes]
+    if not filled.students:
+        mend = "Where ids differ, run `labkit grade` with a --roster that has those of the platform, too."
+        _say(*notes, f"Nothing was written, since nobody's points could be filled in. {mend}")
+        return FINDINGS
+    write(to, filled.data)
+    _say(*notes, f"Filled in: {filled.students} of {count(filled.of, 'student')}.", f"Import {to}")
     return GOOD
 
 
 def _export_gradescope(arguments: argparse.Namespace) -> int:
+    from labkit.grading.course_secret import read_secret
     from labkit.grading.exports import gradescope
 
-    secret = arguments.secret.read_bytes().strip() if arguments.secret else secrets.token_hex(32).encode()
+    secret = read_secret(arguments.secret) if arguments.secret else secrets.token_hex(32).encode()
     gradescope.export(arguments.archive, arguments.lab, secret)
-    print(f"Upload {arguments.archive} as the autograder of a programming assignment")
+    _say(f"Upload {arguments.archive} as the autograder of a programming assignment")
     return GOOD
 
 
 def _export_nbgrader(arguments: argparse.Namespace) -> int:
     from labkit.grading.exports import nbgrader
 
-    print("\n".join(map(str, nbgrader.export(arguments.folder, arguments.root))))
+    _say(*map(str, nbgrader.export(arguments.folder, arguments.root, arguments.force)))
     return GOOD
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,34 @@ def test_what_it_does_not_understand_is_misuse(capsys, arguments):
         main(arguments)
     assert stop.value.code == 2
     assert capsys.readouterr().err.startswith("usage: labkit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["grade", "in", "--lat", "10"], "there is no option --lat. Did you mean --late?"),
+        (["grade", "in", "--ot=graded"], "there is no option --ot. Did you mean --out?"),
+        (["build", "--xyz"], "there is no option --xyz."),
+        (["export", "canvas", "--colum", "x"], "there is no option --colum. Did you mean --column?"),
+    ],
+)
+def test_an_option_that_is_not_there_is_named_and_none_is_taken_by_its_beginning(capsys, arguments, words):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {words}\n")
+
+
+def test_what_follows_two_hyphens_is_no_option(course, capsys):
+    assert main(["grade", "--out", "out", "--", "--late"]) == 2
+    assert "--late: there is no such file or folder" in capsys.readouterr().err
+
+
+def test_it_says_its_version(capsys):
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert (stop.value.code, capsys.readouterr().out) == (0, f"labkit {project['version']}\n")
 
 
 def test_the_exit_status_reaches_the_shell(course):

@@ -1,20 +1,22 @@
 """Grade a batch: from what was handed in to gradebook and pages. Stopped at any moment, the same call goes on."""
 
-import os
-import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from . import pool, roster
 from .cluster import workers_at
-from .course import remember_roster, remember_rule
+from .course import remember_roster, remember_rule, rules_of
+from .course_secret import secret_for
+from .files import for_owner_only
 from .gradebook import Gradebook
 from .intake import collect
-from .policy import Rule
+from .policy import ALWAYS_IN_TIME, Rule
 from .publish import publish
 from .sandbox import confine
 from .sandbox.host import Seconds
@@ -22,6 +24,7 @@ from .submission import SYSTEM_ERROR, Graded, Submission
 from .summary import Summary, summary_of
 
 Tell = Callable[[str, int, int], None]  # what was graded, how many of how many
+NEVER = "never"  # takes back a due date, or the days after which nothing is earned
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Options:
     keep: str | None = None
     due: str | None = None
     late: float | None = None
-    refuse_after: int | None = None
+    refuse_after: int | str | None = None
     jobs: int | None = None
     dask: str | None = None
     secret: Path | None = None
@@ -44,61 +47,76 @@ class Options:
     call_seconds: float = Seconds.call
     basic: bool = False
 
-    def rule(self) -> Rule | None:
-        """The rule, if anything was said of one; raises ValueError if it can't be one."""
+    def said_of_rule(self) -> dict[str, Any]:
+        """What was said of the rule, by the rule's own names; raises ValueError if it can't be."""
         given = {"keep": self.keep, "due": self.due, "percent_a_day": self.late, "refused_after": self.refuse_after}
         said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        return Rule(**said) if said else None
+        said |= {name: getattr(ALWAYS_IN_TIME, name) for name, value in said.items() if value == NEVER}
+        Rule(**said)
+        return said
 
 
+@for_owner_only()
 def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
     """Grade what is new in a batch and write everything anew.
+
+    Parameters
+    ----------
+    path : Path
+        What was handed in: a folder, an archive or a notebook.
+    out : Path
+        The folder for gradebook and pages.
+    options : Options
+    tell : callable(file, done, of)
+        Called whenever a submission is graded.
 
     Raises
     ------
     IntakeError, CsvError, GradebookError, ValueError
         If what was given can't be used; says what to do.
     """
-    rule, intake = options.rule(), collect(path, options.lab)
+    said, intake = options.said_of_rule(), collect(path, options.lab)
+    students = roster.read(options.roster) if options.roster else None
     out.mkdir(parents=True, exist_ok=True)
     with Gradebook.open(out / "gradebook.db") as book:
-        remember_rule(book, sorted({one.lab for one in intake.submissions if one.lab}), rule)
-        if options.roster:
-            remember_roster(book, roster.read(options.roster))
+        secret = secret_for(options.secret, out / "secret")
+        rules_before = rules_of(book)
+        for lab in {one.lab for one in intake.submissions if one.lab}:
+            remember_rule(book, [lab], replace(rules_before.get(lab, ALWAYS_IN_TIME), **said))
+        if students:
+            remember_roster(book, students)
         book.remember("notes", sorted({*book.recall("notes", []), *intake.notes}))
-        secret = secret_in(options.secret or out / "secret")
         job = pool.Job(secret, Seconds(options.cell_seconds, options.call_seconds), not options.basic, intake.preload)
         fingerprint = job.fingerprint()
         book.refresh(intake.submissions)
-        todo = [one for one in intake.submissions if book.needs_grading(one, fingerprint)]
+        todo = in_turns(one for one in intake.submissions if book.needs_grading(one, fingerprint))
         before = {record.submission.digest for record in book.latest() if record.fingerprint != fingerprint}
         done, stopped = 0, False
         try:
-            for done, (one, graded) in enumerate(graded_anywhere(todo, job, options), 1):  # noqa: B007
-                book.record(replace(one, cells=()), graded, fingerprint)
-                tell(one.file, done, len(todo))
+            with closing(graded_anywhere(todo, job, options)) as results:  # ends the workers, too
+                for one, graded in results:
+                    book.record(replace(one, cells=()), graded, fingerprint)
+                    done += 1
+                    tell(one.file, done, len(todo))
         except KeyboardInterrupt:
             stopped = True
         published = publish(out, book)
         failed = [one.submission.file for one in book.latest() if one.graded.status == SYSTEM_ERROR]
     again = min(sum(one.digest in before for one in todo), done)
-    return summary_of(published, stopped, len(intake.submissions), done, again, failed)
+    return summary_of(published, rules_before, stopped, len(intake.submissions), done, again, failed)
 
 
-def secret_in(path: Path) -> bytes:
-    """The course's secret, which only its owner may read; made if there is none."""
-    if not path.exists():
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32) + "\n")
-    secret = path.read_bytes().strip()
-    if not secret:
-        raise ValueError(
-            f"secret: {path} must hold a text that nobody guesses; it is empty. Delete it, and one is made."
-        )
-    return secret
+def in_turns(submissions: Iterable[Submission]) -> list[Submission]:
+    """One of each student, then a second one of each who has several, and so on: nobody waits for one who sent many."""
+    by_student = defaultdict(list)
+    for one in submissions:
+        by_student[one.student].append(one)
+    return [one for turn in zip_longest(*by_student.values()) for one in turn if one]
 
 
-def graded_anywhere(todo: Sequence[Submission], job: pool.Job, options: Options) -> Iterator[tuple[Submission, Graded]]:
+def graded_anywhere(
+    todo: Sequence[Submission], job: pool.Job, options: Options
+) -> Generator[tuple[Submission, Graded], None, None]:
     """Grade here, or on the workers of a Dask cluster."""
     if not todo:
         return

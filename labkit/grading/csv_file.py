@@ -9,6 +9,9 @@ from .encoding import decode
 from .wording import number
 
 QUOTED = r'"((?:[^"]|"")*+)"?+'  # the closing quote may be missing at the end of a file
+WHOLE = re.compile(r'"(?:[^"]|"")*+"\s*')
+SEPARATOR = re.compile(r'"?sep=([^\w"\r\n])"?(?:\r\n?|\n)', re.IGNORECASE)  # Excel's own first line
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx and .xls begin
 # What a spreadsheet would run as a formula when a cell begins with it, full-width signs included.
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
@@ -24,29 +27,35 @@ class CsvFile:
     text: str
     encoding: str
     delimiter: str
+    start: int = 0  # where in the text the first row begins
 
     @classmethod
     def read(cls, data: bytes, where: str) -> "CsvFile":
-        """Read a file in any of the usual encodings; of commas, semicolons and tabs its first row says which cut it.
+        """Read a file in any of the usual encodings, cut by what gives its first row most cells, and others as many.
 
         Raises
         ------
         CsvError
             If it is no text; it begins with ``where``.
         """
+        if data.startswith(WORKBOOKS):
+            raise CsvError(f"{where}: the file must be a CSV file; got an Excel workbook. Save it as CSV.")
         text, encoding = decode(data)
         if "\0" in text:
             raise CsvError(f"{where}: the file must be a CSV file; got zero bytes in it. Save it as CSV again.")
+        if said := SEPARATOR.match(text):
+            return cls(text, encoding, said[1], said.end())
         files = [cls(text, encoding, delimiter) for delimiter in ",;\t"]
-        return max(files, key=lambda file: len(file.headers))
+        return max(files, key=lambda file: (len(file.headers), [*map(len, file.spans)].count(len(file.headers))))
 
     @cached_property
     def spans(self) -> list[list[tuple[int, int]]]:
         """Where in the text each cell of each row begins and ends, quotes included, as the csv module finds them."""
-        cell = re.compile(rf"((?:{QUOTED})?+[^{self.delimiter}\r\n]*)({self.delimiter}|\r\n?|\n|\Z)")
+        delimiter = re.escape(self.delimiter)
+        cell = re.compile(rf"((?:{QUOTED})?+[^{delimiter}\r\n]*)({delimiter}|\r\n?|\n|\Z)")
         rows: list[list[tuple[int, int]]] = []
         row: list[tuple[int, int]] = []
-        for match in cell.finditer(self.text):
+        for match in cell.finditer(self.text, self.start):
             if match.start() == len(self.text) and not row:
                 break  # nothing follows the end of the last line
             row.append(match.span(1))
@@ -59,6 +68,12 @@ class CsvFile:
     def rows(self) -> list[list[str]]:
         """The cells' texts."""
         return [[unquoted(self.text[start:end]) for start, end in row] for row in self.spans]
+
+    @cached_property
+    def torn(self) -> frozenset[int]:
+        """The rows with a cell that begins with a quotation mark and doesn't end with one: they may be several rows."""
+        cells = ((row, self.text[start:end]) for row, spans in enumerate(self.spans) for start, end in spans)
+        return frozenset(row for row, cell in cells if cell.startswith('"') and not WHOLE.fullmatch(cell))
 
     @property
     def headers(self) -> list[str]:
@@ -87,7 +102,7 @@ class CsvFile:
         parts, at = [], 0
         for (row, column), text in sorted(cells.items()):
             start, end = self.spans[row][column]
-            if self.text.startswith('"', start, end) or re.search(f'[{self.delimiter}"\r\n]', text):
+            if self.text.startswith('"', start, end) or re.search(f'[{re.escape(self.delimiter)}"\r\n]', text):
                 text = '"' + text.replace('"', '""') + '"'
             parts += [self.text[at:start], text]
             at = end

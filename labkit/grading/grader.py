@@ -3,24 +3,24 @@
 import hashlib
 import time
 import unicodedata
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..asking import MOST_PRINTED
 from ..exercise import Answer, Exercise, Outcome
 from ..exercises import draw_numbers, exercises_of
 from ..feedback import outcome, without_verdict
-from ..judge import cases_and_lineup, judge_function, parts_of
+from ..judge import Verdict, cases_and_lineup, judge_function, parts_of
 from ..table import judge_table
 from .lost import is_begun, lost_cells, where_it_went
-from .questions import written
+from .questions import answers_in_words
 from .sandbox.host import Gone, Guest, OutOfTime, Ran, Seconds, Server
 from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission
 
 SHEETS = 8  # sets of inputs for each exercise: a sheet that is used again is quicker to judge with
 STOPPED = "it took too long"
-TOOK_TOO_LONG = "It was stopped because it took too long. Is there a loop that never ends?"
 
 
 @dataclass
@@ -67,7 +67,11 @@ def grade(submission: Submission, server: Server, secret: bytes, seconds: Second
 
 
 def sit(one: Sitting) -> Graded:
-    """Begin with a new guest whenever one has ended, until each exercise has an outcome or the time is up."""
+    """Run a submission and judge each of its exercises.
+
+    Whatever ends a guest costs one cell or one exercise: a new guest begins without it, until each exercise has an
+    outcome or the time is up.
+    """
     outcomes: dict[str, Outcome] = {}
     while len(outcomes) < len(one.exercises) and time.monotonic() < one.until:
         with one.server.guest(one.seconds, one.until) as guest:
@@ -77,14 +81,15 @@ def sit(one: Sitting) -> Graded:
                 note_end(one, guest, gone)
     for exercise in one.exercises:
         if exercise.name not in outcomes:
-            outcomes[exercise.name] = without_answer(exercise, one, "timed_out", TOOK_TOO_LONG)
+            outcomes[exercise.name] = out_of_time(exercise, one)
     ran = one.ran
+    written, beside_them = answers_in_words(one.submission.lab, one.submission.cells)
     return Graded(
         GRADED,
         outcomes=tuple(outcomes[exercise.name] for exercise in one.exercises),
-        remarks=(*one.submission.remarks, *lost_cells(one.errors), *one.remarks),
+        remarks=(*one.submission.remarks, *lost_cells(one.errors), *one.remarks, *beside_them),
         numbers_of=ran.numbers_of if ran else (),
-        written=tuple(written(one.submission.cells)),
+        written=written,
         isolation=", ".join(ran.layers) or "basic" if ran else "",
     )
 
@@ -128,7 +133,7 @@ def ask_all(one: Sitting, guest: Guest, ran: Ran, outcomes: dict[str, Outcome]) 
             try:
                 outcomes[exercise.name] = ask(one, guest, exercise)
             except OutOfTime:
-                outcomes[exercise.name] = without_answer(exercise, one, "timed_out", TOOK_TOO_LONG)
+                outcomes[exercise.name] = out_of_time(exercise, one)
                 return
             except Gone as gone:
                 outcomes[exercise.name] = without_answer(exercise, one, "crashed", f"There was no answer: {gone}.")
@@ -139,15 +144,16 @@ def ask(one: Sitting, guest: Guest, exercise: Exercise) -> Outcome:
     """Ask a function, with inputs that nobody has seen."""
     seed, part = seed_of(one, exercise), exercise.asks_only.get(one.submission.lab)
     inputs = [case.args for case in cases_and_lineup(exercise.name, seed)[0] if part in (None, case.part)]
-    answers = dict(zip(map(id, inputs), guest.ask(exercise.name, inputs), strict=False))  # all in one go
+    answers = deque(guest.ask(exercise.name, inputs))  # all in one go, which saves the time of asking one by one
 
     def answer_to(args: Mapping[str, Any]) -> Answer:
-        return answers[id(args)] if id(args) in answers else next(guest.ask(exercise.name, [args]))
+        """The judge begins with the cases in their order; what it asks then depends on the answers."""
+        return answers.popleft() if answers else next(guest.ask(exercise.name, [args]))
 
-    verdict = judge_function(exercise, answer_to, seed, part)
+    verdict = judge_function(exercise, answer_to, seed, part, shrink=False)  # what it is asked with stays hidden
     if any(len(tried.answer.printed) >= MOST_PRINTED for tried in verdict.tried):
         one.remarks.append(f"{exercise.name} printed more than {MOST_PRINTED:,} characters; the rest was cut off.")
-    return outcome(replace(verdict, smallest={}))  # what it was asked with stays hidden
+    return outcome(verdict)
 
 
 def seed_of(one: Sitting, exercise: Exercise) -> int:
@@ -181,6 +187,10 @@ def not_there(one: Sitting, exercise: Exercise, ran: Ran) -> Outcome:
         words = where_it_went(exercise.name, exercise.is_table, one.submission.cells, ran, one.errors)
         return without_answer(exercise, one, "missing", words)
     return without_answer(exercise, one, "unattempted", "Not attempted yet: the notebook holds no code.")
+
+
+def out_of_time(exercise: Exercise, one: Sitting) -> Outcome:
+    return outcome(Verdict(exercise, "timed_out", weight=most_points(exercise, one.submission.lab) / exercise.points))
 
 
 def without_answer(exercise: Exercise, one: Sitting, status: str, words: str) -> Outcome:

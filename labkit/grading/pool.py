@@ -1,18 +1,18 @@
 """Grade many submissions at once: on the cores of this machine, or on a Dask cluster."""
 
-import ctypes
 import hashlib
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
 
 from .grader import grade
@@ -21,9 +21,14 @@ from .sandbox.host import Seconds, Server
 from .submission import SYSTEM_ERROR, Graded, Submission
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SET_PDEATHSIG = 1
 MOST_TRIES = 3
-BROKE = "The process that graded it ended each time it was tried. That is not the student's fault."
+SLACK = 60.0  # seconds that a worker may be at a submission beyond the time that its code has, before it is ended
+BROKE = "The process that graded it ended, or had to be ended, each time. That is not the student's fault."
+
+if sys.platform == "linux":
+    CONTEXT = multiprocessing.get_context("fork")
+else:
+    CONTEXT = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
@@ -69,65 +74,113 @@ def grade_all(
 ) -> Iterator[tuple[Submission, Graded]]:
     """Grade submissions, and give each with what came of it as soon as it is done.
 
-    A worker that dies takes nothing with it: what it was at is tried again, and is a system error after three tries.
+    A worker that dies, or is at one submission for too long, takes nothing with it: what it was at is tried again after
+    the others, and is a system error after three tries. The workers end with this iterator, whatever they are at.
     """
-    waiting, tries = deque(submissions), dict.fromkeys(submissions, 0)
-    if executor is not None:
-        yield from run(executor, waiting, job, workers)
-    while executor is None and waiting:
-        with suppress(BrokenProcessPool), processes_for(job, workers) as processes:
-            yield from run(processes, waiting, job, workers)
-        for one in list(waiting)[:workers]:
-            tries[one] += 1
-            if tries[one] == MOST_TRIES:
-                waiting.remove(one)
-                yield one, Graded(SYSTEM_ERROR, BROKE, remarks=one.remarks)
+    if executor:
+        yield from on_cluster(executor, submissions, job, workers)
+        return
+    waiting, tries = deque(submissions), Counter[Submission]()
+    crew: list[Worker] = []
+    try:
+        while waiting and len(crew) < workers:
+            crew.append(Worker(job, waiting.popleft()))
+        while crew:
+            for worker in done(crew):
+                one, graded = worker.one, worker.result()
+                tries[one] += 1
+                if graded is None and tries[one] < MOST_TRIES:
+                    waiting.append(one)
+                if waiting:
+                    worker.give(waiting.popleft())  # before the result is stored, which takes its time
+                else:
+                    crew.remove(worker)
+                    worker.end()
+                if graded or tries[one] == MOST_TRIES:
+                    yield one, graded or Graded(SYSTEM_ERROR, BROKE, remarks=one.remarks)
+    finally:
+        for worker in crew:
+            worker.end()
 
 
-def run(executor: Executor, waiting: deque, job: Job, workers: int) -> Iterator[tuple[Submission, Graded]]:
-    """Keep all workers busy; what isn't done yet stays in ``waiting``."""
+class Worker:
+    """A process that grades one submission at a time."""
+
+    def __init__(self, job: Job, one: Submission):
+        self.job = job
+        self.start()
+        self.give(one)
+
+    def start(self) -> None:
+        if sys.platform == "linux":
+            server_for(self.job)  # which all of them share
+        self.pipe, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=work, args=(theirs, self.job), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def give(self, one: Submission) -> None:
+        """Let it begin with a submission, in a new process if it has none."""
+        if not self.process.is_alive():
+            self.end()
+            self.start()
+        self.one, self.due = one, time.monotonic() + self.job.seconds.submission + SLACK
+        with suppress(OSError):  # it has just died, as `result` will find
+            self.pipe.send(one)
+
+    def result(self) -> Graded | None:
+        """What came of its submission; None if it has died of it or isn't done, and then it is ended."""
+        with suppress(EOFError, OSError):
+            if self.pipe.poll():
+                return self.pipe.recv()
+        self.end()
+        return None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def done(crew: Sequence[Worker]) -> list[Worker]:
+    """Wait for those that have a result, have died, or are at one submission for too long."""
+    soonest = min(worker.due for worker in crew)
+    ready = connection.wait([worker.pipe for worker in crew], max(0, soonest - time.monotonic()))
+    return [worker for worker in crew if worker.pipe in ready or worker.due < time.monotonic()]
+
+
+def work(pipe: connection.Connection, job: Job) -> None:
+    """What a worker does: leave interrupts to its parent, end with it, let nobody look in, and grade."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        confine.stands(confine.end_with_parent)
+        confine.stands(confine.unreadable_to_others)
+    with suppress(EOFError):
+        while True:
+            pipe.send(grade_here(pipe.recv(), job))
+
+
+def on_cluster(
+    executor: Executor, submissions: Sequence[Submission], job: Job, workers: int
+) -> Iterator[tuple[Submission, Graded]]:
+    """Keep a cluster's workers busy; what it gives up on is a system error."""
+    waiting = deque(submissions)
     under_way: dict[Future, Submission] = {}
     try:
-        while waiting:
-            for one in waiting:
-                if len(under_way) == 2 * workers:
-                    break
-                if one not in under_way.values():
-                    under_way[executor.submit(grade_here, one, job)] = one
+        while waiting or under_way:
+            while waiting and len(under_way) < 2 * workers:
+                one = waiting.popleft()
+                under_way[executor.submit(grade_here, one, job)] = one
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 one = under_way.pop(future)
-                graded = result_of(future, one)
-                waiting.remove(one)
+                try:
+                    graded = future.result()
+                except Exception as error:  # after it has ended several of the workers
+                    graded = Graded(SYSTEM_ERROR, f"{BROKE} ({type(error).__name__})", remarks=one.remarks)
                 yield one, graded
     finally:
         for future in under_way:
             future.cancel()
-
-
-def result_of(future: Future, one: Submission) -> Graded:
-    """What a worker gave; a system error where it gave up."""
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise
-    except Exception as error:  # a cluster gives up on what has ended several of its workers
-        return Graded(SYSTEM_ERROR, f"{BROKE} ({type(error).__name__})", remarks=one.remarks)
-
-
-def processes_for(job: Job, workers: int) -> ProcessPoolExecutor:
-    """Processes that share one fork server where they can be forked."""
-    if sys.platform == "linux":
-        server_for(job)
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    return ProcessPoolExecutor(workers, context, begin)
-
-
-def begin() -> None:
-    """Leave interrupts to the parent, end with it, and let nobody look in."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(SET_PDEATHSIG, signal.SIGKILL)
-        confine.stands(confine.unreadable_to_others)
 
 
 def close_servers() -> None:

@@ -13,6 +13,11 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
+def one_line(text: str) -> str:
+    """The text as a terminal may show it: what would end the line, move the cursor or turn the direction, spelt out."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def few(texts: Sequence[str], most: int = 3) -> str:
     """The first texts, and how many more there are: ``a, b, c and 2 more``."""
     return ", ".join(texts[:most]) + (f" and {len(texts) - most:,} more" if len(texts) > most else "")

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from notebook_files import cell, in_folder, notebook
 
 from labkit.__main__ import main
 from labkit.grading.gradebook import Gradebook
+from labkit.grading.questions import known_labs, readable
 
 LAB = "02_causal_mask"
 RIGHT = "import numpy as np\ndef causal_mask(n):\n    return np.tri(n, dtype=bool)"  # 2 points
@@ -19,10 +22,11 @@ TABLE = "zero_fill_weights = [0.73, 0.27]"  # 1 point
 DAMAGED = b'{"cells": ['
 
 
-def labkit(*arguments, begin="from labkit.__main__ import main"):
+def labkit(*arguments, begin="from labkit.__main__ import main", env=None):
     """Run a command in a process of its own."""
     code = f"import sys\n{begin}\nsys.exit(main(sys.argv[1:]))"
-    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env)
 
 
 def grade(root, *more, status=0, **options) -> dict:
@@ -102,9 +106,13 @@ MISUSE = {
         ["in", "--due", "tomorrow"],
         "due: must be a date such as 2026-12-01 or 2026-12-01T23:59; got 'tomorrow'",
     ),
-    "too much for lateness": (["in", "--late", "101"], "late: percent a day must be from 0 to 100; got 101.0."),
-    "too few days": (["in", "--refuse-after", "-1"], "late: days must be 0 or more; got -1."),
-    "no such secret": (["in", "--secret", "no/secret"], "no/secret: No such file or directory. Give another path."),
+    "no such secret": (["in", "--secret", "secrte"], "secret: secrte must hold the course's secret; there is no such"),
+    "an empty file for a secret": (
+        ["in", "--secret", "empty/notes.csv"],
+        "must hold a text that nobody guesses; it is",
+    ),
+    "a folder for a secret": (["in", "--secret", "empty"], "empty: Is a directory. Give another path."),
+    "a folder for a roster": (["in", "--roster", "empty"], "empty: Is a directory. Give another path."),
     "a file for results": (["in", "--out", "file"], "file: File exists. Give another path."),
     "the gradebook of others": (
         ["in", "--out", "."],
@@ -128,11 +136,16 @@ def test_misuse_is_one_line_that_says_what_to_do(course, monkeypatch, capsys, ki
 @pytest.mark.parametrize(
     ("flag", "value", "words"),
     [
-        ("--jobs", "0", "must be more than 0; got 0. Give more, or leave it out."),
-        ("--jobs", "1.5", "must be more than 0; got 1.5."),
-        ("--cell-seconds", "-1", "must be more than 0; got -1."),
-        ("--call-seconds", "nan", "must be more than 0; got nan."),
-        ("--late", "ten", "must be a number of percent, such as 10; got 'ten'. Write one."),
+        ("--jobs", "0", "must be a whole number from 1 to 1000; got '0'. Give another."),
+        ("--jobs", "1.5", "must be a whole number from 1 to 1000; got '1.5'."),
+        ("--cell-seconds", "-1", "must be a number from 0.1 to 3600; got '-1'."),
+        ("--call-seconds", "nan", "must be a number from 0.1 to 3600; got 'nan'."),
+        ("--call-seconds", "inf", "must be a number from 0.1 to 3600; got 'inf'."),
+        ("--late", "ten", "must be a number from 0 to 100; got 'ten'. Give another."),
+        ("--late", "101%", "must be a number from 0 to 100; got '101'."),
+        ("--late", "nan", "must be a number from 0 to 100; got 'nan'."),
+        ("--late", "-1", "must be a number from 0 to 100; got '-1'."),
+        ("--refuse-after", "-1", "must be a whole number from 0 to 1000; got '-1'."),
     ],
 )
 def test_a_number_that_is_none_is_misuse_of_its_flag(capsys, flag, value, words):
@@ -140,6 +153,27 @@ def test_a_number_that_is_none_is_misuse_of_its_flag(capsys, flag, value, words)
         main(["grade", "in", "--out", "out", flag, value])
     assert stop.value.code == 2
     assert f"error: argument {flag}: {words}" in capsys.readouterr().err
+
+
+def test_interrupted_before_it_grades_it_says_so_and_nothing_else(course):
+    os.mkfifo(course / "roster.csv")
+    files = (course / "in", "--out", course / "out", "--roster", course / "roster.csv")
+    command = [sys.executable, "-m", "labkit", "grade", *files]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with running, (course / "roster.csv").open("wb"):  # once it is being read
+        running.send_signal(signal.SIGINT)
+        said = running.communicate(timeout=30)[1]
+    assert (running.returncode, said) == (130, "Stopped. The same command goes on, or begins anew.\n")
+
+
+def test_machines_are_told_of_misuse_too(tmp_path, capsys):
+    assert main(["grade", str(tmp_path / "nothing"), "--out", str(tmp_path / "out"), "--json"]) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {
+        "ok": False,
+        "error": f"{tmp_path / 'nothing'}: there is no such file or folder. Look at the spelling.",
+    }
+    assert said.err == ""
 
 
 def test_a_gradebook_in_use_is_misuse_in_one_line(course, monkeypatch, capsys):
@@ -192,6 +226,9 @@ def test_ids_that_look_alike_are_two_students_and_noted(tmp_path):
     in_folder(tmp_path, {"roster.csv": "id,name\n007,James\n7,Ann\n8,Max\n"})
     said = grade(tmp_path, "--roster", tmp_path / "roster.csv")
     assert (said["students"], said["unknown"]) == ({"graded": 3, "missing": 1}, ["eve"])
+    assert (said["missing"], said["names"]) == ({LAB: ["8"]}, {"8": "Max"})
+    told = labkit("grade", tmp_path / "in", "--out", tmp_path / "out").stdout.splitlines()
+    assert f"Missing at {LAB}: Max (8)" in told and "Not on the roster: eve" in told
     assert [note for note in said["notes"] if "'007' and '7' differ only in zeros" in note]
     of = rows(tmp_path)
     assert {student: (row["name"], row["points"], row["status"]) for student, row in of.items()} == {
@@ -219,12 +256,28 @@ def test_lateness_costs_what_was_said_and_a_later_run_may_say_something_else(tmp
         ("8 days", "0"),
     ]
     assert "too late for points" in rows(tmp_path)["cem"]["reason"]
-    assert grade(tmp_path, *due)["graded_now"] == 0
+    assert grade(tmp_path, "--late", "0", "--refuse-after", "never")["graded_now"] == 0
     assert [(row["late"], row["points"]) for row in rows(tmp_path).values()] == [
         ("", "2"),
         ("1 day", "2"),
         ("8 days", "2"),
     ]
+
+
+HOSTILE = "b\x1b]0;mine\x07\nGraded 9 of 9 submissions now.\u202e"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "latin-1"])
+def test_names_do_nothing_to_the_terminal_whatever_it_can_show(tmp_path, encoding):
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT), f"{HOSTILE}/x.pdf": b"x", "Žofie/x.pdf": b"x"})
+    in_folder(tmp_path / "in" / os.fsdecode(b"\xff"), {"x.pdf": b"x"})
+    done = labkit("grade", tmp_path / "in", "--out", tmp_path / "out", env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("Graded")] == ["Graded 4 of 4 submissions now."]
+    assert r"Ungradable: b\x1b]0;mine\x07\nGraded 9 of 9 submissions now.\u202e/x.pdf: " in done.stdout
+    assert r"Ungradable: \udcff/x.pdf: " in done.stdout
+    assert "\x1b" not in done.stdout and "\u202e" not in done.stdout
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------
@@ -264,19 +317,20 @@ def test_of_a_file_that_was_replaced_the_later_run_has_the_last_attempt(tmp_path
 
 
 def test_marks_given_by_hand_come_into_the_total(tmp_path, capsys):
-    answered = [cell("**A.** Why?", "markdown"), cell("Because.", "markdown", metadata={"tags": ["written"]})]
+    question, *_ = known_labs()[LAB].questions.values()
+    answered = [cell(question, "markdown"), cell("Because.", "markdown", metadata={"tags": ["written"]})]
     handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT, *answered), "bob.ipynb": notebook(RIGHT)})
     grade(tmp_path)
     path = tmp_path / "out" / "written.csv"
     asked = rows(tmp_path, "written.csv")["ada"]
-    assert (asked["question"], asked["answer"], asked["points"]) == ("A. Why?", "Because.", "")
+    assert (asked["question"], asked["answer"], asked["points"]) == (readable(question), "Because.", "")
     path.write_text(f"key;points;max_points;comment\n{asked['key']};1,5;2;Say more.\n")
     assert main(["report", str(tmp_path / "out")]) == 0
     ada, bob = rows(tmp_path).values()
     assert (ada["points"], ada["written"], bob["points"]) == ("3.5", "1.5", "2")
     assert float(ada["max_points"]) == float(bob["max_points"])
     page = (tmp_path / "out" / "feedback" / "ada.html").read_text(encoding="utf-8")
-    assert "A. Why?" in page and "1.5 of 2 points. Say more." in page
+    assert "A. A causal mask alone" in page and "1.5 of 2 points. Say more." in page
     path.write_text(path.read_text(encoding="utf-8-sig").replace("1.5", "three"))
     assert main(["report", str(tmp_path / "out")]) == 2
     assert "written.csv, row 2 (ada): points must be a number from 0 up; got 'three'" in capsys.readouterr().err
@@ -293,6 +347,14 @@ def test_help_is_there_for_each_command(capsys, command):
 # ---- rules -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_call_that_is_misuse_changes_no_rule(tmp_path):
+    handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT)})
+    said = grade(tmp_path, "--late", "10")
+    for more in (["--roster", tmp_path / "none.csv"], ["--secret", tmp_path / "none"]):
+        assert "there is no such file" in grade(tmp_path, "--late", "20", *more, status=2)["error"]
+    assert grade(tmp_path)["rules"] == said["rules"]
+
+
 def test_what_was_said_of_lateness_holds_until_something_else_is_said(tmp_path):
     handed_in(tmp_path, {"submitted/ada/lab/02.ipynb": notebook(RIGHT)})
     (tmp_path / "in" / "submitted" / "ada" / "lab" / "timestamp.txt").write_text("2026-12-02 12:00:00 UTC")
@@ -300,15 +362,21 @@ def test_what_was_said_of_lateness_holds_until_something_else_is_said(tmp_path):
     assert rows(tmp_path)["ada"]["points"] == "1.8" and "10 % off" in str(said["rules"])
     assert grade(tmp_path)["rules"] == said["rules"]
     assert rows(tmp_path)["ada"]["points"] == "1.8"
-    grade(tmp_path, "--late", "0")
-    assert rows(tmp_path)["ada"]["points"] == "2"
+    assert said["rules_before"] == {}
+    changed = grade(tmp_path, "--late", "20")
+    assert changed["rules_before"] == said["rules"]
+    assert changed["rules"] == {LAB: said["rules"][LAB].replace("10 % off", "20 % off")}
+    assert (rows(tmp_path)["ada"]["late"], rows(tmp_path)["ada"]["points"]) == ("1 day", "1.6")
+    told = labkit("grade", tmp_path / "in", "--out", tmp_path / "out", "--due", "never").stdout
+    assert f"{LAB}: the best attempt counts, no due date, 20 % off each begun day late (until now: " in told
+    assert (rows(tmp_path)["ada"]["late"], rows(tmp_path)["ada"]["points"]) == ("", "2")
 
 
 def test_a_due_date_that_no_file_can_be_held_against_is_said(tmp_path):
     handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT)})
     notes = grade(tmp_path, "--due", "2026-12-01")["notes"]
     assert any("don't say when they were handed in" in note for note in notes)
-    notes = grade(tmp_path, "--late", "10")["notes"]
+    notes = grade(tmp_path, "--due", "never", "--late", "10")["notes"]
     assert any("without --due" in note for note in notes)
 
 

@@ -51,12 +51,33 @@ def test_a_replaced_cell_reads_as_what_was_written_and_the_others_as_before(rows
 
 def test_a_file_with_more_semicolons_than_commas_in_its_first_row_has_semicolons():
     assert CsvFile.read(b'"Doe, Jane";ID;1,5\r\n', "here").delimiter == ";"
+    assert CsvFile.read(b'ID;"first, last"\r\n7;Ada\r\n', "here").headers == ["ID", "first, last"]
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04\x14\x00\x06\x00", b"ID,Name\n1,\x00\n"])
-def test_what_is_no_text_is_refused_in_one_line(data):
-    with pytest.raises(CsvError, match=r"^here: the file must be a CSV file; got zero bytes in it. .* again\.$"):
+@pytest.mark.parametrize(
+    ("data", "got"),
+    [
+        (b"ID,Name\n1,\x00\n", "got zero bytes in it. Save it as CSV again."),
+        (b"PK\x03\x04\x14\x00\x06\x00", "got an Excel workbook. Save it as CSV."),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "got an Excel workbook. Save it as CSV."),
+    ],
+)
+def test_what_is_no_text_is_refused_in_one_line(data, got):
+    with pytest.raises(CsvError) as refusal:
         CsvFile.read(data, "here")
+    assert str(refusal.value) == f"here: the file must be a CSV file; {got}"
+
+
+def test_excels_line_that_names_the_separator_is_no_row_and_stays():
+    file = CsvFile.read(b"\xef\xbb\xbfsep=|\r\nid|name, first\r\n7|Ada\r\n", "here")
+    assert file.rows == [["id", "name, first"], ["7", "Ada"]]
+    assert file.replaced({(1, 1): "A|B"}) == b'\xef\xbb\xbfsep=|\r\nid|name, first\r\n7|"A|B"\r\n'
+
+
+def test_rows_with_a_quotation_mark_that_is_never_closed_are_told():
+    file = CsvFile.read(b'a,b\n"x, y","said ""no"""\n"Ada,1\n"Bob",2\nc"d,3\n"e,4\n', "here")
+    assert [row[0] for row in file.rows] == ["a", "x, y", 'Ada,1\nBob"', 'c"d', "e,4\n"]
+    assert file.torn == {2, 4}
 
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])

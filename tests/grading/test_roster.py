@@ -82,6 +82,36 @@ def test_the_usual_headers_are_understood(roster, text, entry):
     assert roster(text).entries == (entry,)
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Vorname;Nachname;ID-Nummer;E-Mail-Adresse;Gruppen",
+        "Prénom;Nom de famille;Numéro d'identification;Adresse de courriel;Groupes",
+        "Nombre;Apellido(s);Número de ID;Dirección de correo;Grupos",
+    ],
+)
+def test_moodles_lists_in_other_languages_are_understood(roster, header):
+    made = roster(f"{header}\nAda;Lovelace;007;a@b.c;x\n")
+    assert (made.entries, made.notes) == ((Entry("007", "Ada Lovelace", "a@b.c"),), ())
+
+
+def test_columns_that_may_hold_the_names_are_named_where_none_is_known(roster):
+    assert roster("id,Jméno,Příjmení\n7,Ada,L\n").notes == (
+        "The roster has no column for names that is known as one; not used are: Jméno, Příjmení.",
+    )
+
+
+def test_a_row_that_is_torn_by_a_quotation_mark_is_refused(roster):
+    with pytest.raises(CsvError, match="roster.csv, row 3: a cell that begins with a quotation mark must end with one"):
+        roster('id,name\nx,Xu\n"ada,Ada\nbob,Bob\n')
+
+
+@pytest.mark.parametrize("text", ["id,name\n", "Student,ID,Section\n    Points Possible,,\n"])
+def test_a_roster_without_students_is_refused(roster, text):
+    with pytest.raises(CsvError, match="roster.csv: must have a row for each student; got none"):
+        roster(text)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_the_encodings_of_spreadsheets_are_read(roster, encoding):
     assert roster("id,name\n1,Zoë\n", encoding).entries == (Entry("1", "Zoë"),)
@@ -126,8 +156,37 @@ def test_an_id_that_looks_alike_is_not_the_same_and_noted():
     assert made.notes == ("'007' and '7' differ only in zeros, capitals or spaces: taken for different students.",)
 
 
-def test_of_two_who_share_an_id_the_one_whose_own_it_is_is_meant():
-    assert whose(reconcile(entries(("1", "Ada", "", ("2",)), ("2", "Bob")), {"2": ""})) == {"2": "2"}
+# Ada's student number is Bob's number on the platform.
+CROSSED = (("202", "Ada Lovelace", "", ("101",)), ("303", "Bob Bob", "", ("202",)))
+
+
+def test_of_two_who_share_an_id_the_one_with_the_name_is_meant():
+    made = reconcile(entries(*CROSSED), {"101": "lovelaceada", "202": "bobbob"})
+    assert (whose(made), made.unknown, made.notes) == ({"101": "202", "202": "303"}, (), ())
+
+
+def test_of_two_who_share_an_id_nobody_is_meant_without_a_name():
+    made = reconcile(entries(*CROSSED), {"202": "", "303": ""})
+    assert (whose(made), made.unknown) == ({"202": "202 (unclear)", "303": "303"}, ("202 (unclear)",))
+    assert made.notes == (
+        "'202' handed in and may be Ada Lovelace (202) or Bob Bob (303) of the roster: taken for nobody there. "
+        "Correct the roster.",
+    )
+
+
+def test_an_id_of_one_student_under_the_name_of_another_is_nobodys():
+    known = entries(("101", "Carol"), ("7", "Ada Lovelace"))
+    made = reconcile(known, {"101": "lovelaceada"})
+    assert (whose(made), made.unknown) == ({"101": "101 (unclear)"}, ("101 (unclear)",))
+    assert made.notes[0].startswith("'101' handed in and may be Carol (101) or Ada Lovelace (7) of the roster")
+    assert whose(reconcile(known, {"101": "nobodyknows"})) == {"101": "101"}
+
+
+def test_an_address_that_two_have_is_noted_and_tells_nobody(roster):
+    made = roster("id,name,email\nu1,Ada,x@y.z\nu2,Bob,b@y.z\nu3,Cyd,x@y.z\n")
+    assert made.notes == ("The roster has the address 'x@y.z' for 'u1' and 'u3': it tells nobody apart.",)
+    assert reconcile(made, {"x@y.z": "", "b@y.z": ""}).unknown == ("x@y.z (unclear)",)
+    assert whose(reconcile(made, {"x@y.z": "Cyd"})) == {"x@y.z": "u3"}
 
 
 @pytest.mark.parametrize(
@@ -167,8 +226,11 @@ any_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 
 
 @given(st.lists(st.lists(any_text, min_size=3, max_size=3), min_size=1))
-def test_any_table_is_read_and_everybody_is_in_it_or_unknown(tmp_path_factory, rows):
+def test_any_table_is_read_and_everybody_in_it_is_found_by_id(tmp_path_factory, rows):
     text = io.StringIO(newline="")
+    rows.append(["at least one", "", ""])
+    for n, row in enumerate(rows):
+        row[2] = row[2] and f"{row[0]}{row[2]} of {n}"  # nobody's id
     csv.writer(text).writerows([["id", "name", "email"], *rows])
     path = tmp_path_factory.mktemp("roster") / "roster.csv"
     path.write_bytes(text.getvalue().encode("utf-8-sig"))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ..csv_file import CsvFile
-from .grade_sheet import ExportError, GradeSheet
+from . import ExportError
+from .grade_sheet import GradeSheet, intact
 
 IDENTIFIERS = ("ID", "SIS User ID", "SIS Login ID")
 LAST_OF_STUDENT = "Section"  # what follows it are assignments
@@ -16,7 +17,7 @@ NOT_A_GRADE = {"EX": "excused (EX)", "N/A": "the assignment isn't theirs (N/A)"}
 def gradebook(data: bytes, column: str) -> GradeSheet:
     """A gradebook as Canvas exports it, with one assignment's column to be filled.
 
-    Students are known by the Canvas ID, or else the SIS user ID or login ID, letter by letter.
+    Students are known by the Canvas ID, the SIS user ID or the login ID, letter by letter.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def gradebook(data: bytes, column: str) -> GradeSheet:
     """
     file = CsvFile.read(data, "export canvas")
     at = find_column(file.headers, column)
-    rows = {index: row for index, row in enumerate(file.rows) if index > 0 and at < len(row)}
+    rows = intact(file)
     identifiers = [file.headers.index(name) for name in IDENTIFIERS if name in file.headers]
     return GradeSheet(
         "Canvas",

@@ -1,6 +1,7 @@
 """Gradescope: an archive that grades there as `labkit grade` does here, and results in the form that it reads."""
 
 import html
+import io
 import json
 import os
 import stat
@@ -19,7 +20,7 @@ from ..intake import IntakeError, collect
 from ..pool import Job, close_servers, grade_here
 from ..sandbox.host import Seconds
 from ..submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission
-from .grade_sheet import ExportError
+from . import ExportError, chosen, write
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(__file__).resolve().parent / "autograder"
@@ -38,25 +39,36 @@ def export(path: Path, lab: str, secret: bytes) -> None:
     Parameters
     ----------
     path : Path
-        The .zip file.
+        The .zip file; one that is there is replaced if it is an autograder of ours.
     lab : str
-        The lab that is handed in, such as ``"02_causal_mask"``.
+        The lab that is handed in, such as ``"02_causal_mask"``, or as much of that as names one.
     secret : bytes
         The course's secret, which decides the inputs.
     """
-    if lab not in LABS:
+    lab = chosen("lab", lab, LABS)
+    if path.exists() and not is_ours(path):
         raise ExportError(
-            f"export gradescope: the lab must be one of {', '.join(LABS)}; got {lab!r}. Name one of them."
+            f"export gradescope: {path} must be new, or an autograder that labkit made; it is another file. "
+            "Choose another name."
         )
     needed = "".join(f"{name}<={version(name)}\n" for name in NEEDED)  # older ones only for an older Python there
     files = {path.name: path.read_bytes() for path in sorted(SCRIPTS.iterdir())}
     files |= {"requirements.txt": needed.encode(), "lab": lab.encode(), "secret": secret}
-    with zipfile.ZipFile(path, "w") as archive:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
         for name, data in (files | dict(sorted(own_files()))).items():
             entry = zipfile.ZipInfo(name, BEGINNING)
             entry.create_system = 3  # Unix, whose permissions follow
             entry.external_attr = (stat.S_IFREG | MODES.get(name, 0o644)) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+    write(path, made.getvalue())
+
+
+def is_ours(path: Path) -> bool:
+    if not (path.is_file() and zipfile.is_zipfile(path)):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return {*MODES, "lab", "labkit/__init__.py"} <= {*archive.namelist()}
 
 
 def own_files() -> Iterator[tuple[str, bytes]]:

@@ -19,7 +19,8 @@ from ...exercise import Exercise, Outcome
 from ...exercises import EXERCISES, exercises_of
 from ...feedback import without_verdict
 from ..grader import most_points
-from .grade_sheet import ExportError
+from ..wording import few
+from . import ExportError
 
 WRITTEN_POINTS = 1  # for an answer in words, which the instructor marks
 MARKERS = {
@@ -46,7 +47,7 @@ c.Execute.timeout = 120
 """
 
 
-def export(folder: Path, root: Path) -> list[Path]:
+def export(folder: Path, root: Path, replace: bool = False) -> list[Path]:
     """Write a course folder, and return the files in it.
 
     Parameters
@@ -55,11 +56,14 @@ def export(folder: Path, root: Path) -> list[Path]:
         What else is in it stays, a configuration of the instructor's own too.
     root : Path
         Where the labs' folder ``solutions/`` is.
+    replace : bool
+        Whether a lab that is in the folder already, and isn't the same, is replaced.
 
     Raises
     ------
     ExportError
-        If there are no labs, or the instructor's configuration lets nbgrader put stubs in place of ours.
+        If there are no labs, the instructor's configuration lets nbgrader put stubs in place of ours, or a lab that
+        somebody may have edited would have to be replaced; nothing is written then.
     labkit.labs.LabError
         If there is something wrong with a lab.
     """
@@ -73,10 +77,20 @@ def export(folder: Path, root: Path) -> list[Path]:
     for script in scripts:
         source = json.dumps(for_nbgrader(script.stem, labs.read_script(script)), indent=1, ensure_ascii=False)
         made[folder / "source" / script.stem / f"{script.stem}.ipynb"] = source + "\n"
+    others = [str(path) for path, text in made.items() if path.exists() and differs(path, text)]
+    if others and not replace:
+        raise ExportError(
+            f"export nbgrader: nothing may be lost that somebody has edited; other than what would be written are "
+            f"{few(others)}. Move them away to keep them, or replace them with --force."
+        )
     for path, text in made.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
     return list(made)
+
+
+def differs(path: Path, text: str) -> bool:
+    return path.read_bytes().replace(b"\r\n", b"\n") != text.encode()
 
 
 def configuration(path: Path) -> str:

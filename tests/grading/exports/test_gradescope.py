@@ -127,9 +127,36 @@ def test_the_same_files_make_the_same_bytes(archive, tmp_path):
 
 
 def test_an_archive_is_for_one_of_the_labs(tmp_path):
-    with pytest.raises(gradescope.ExportError, match="the lab must be one of 00_warm_up, .*; got 'lab 2'"):
+    with pytest.raises(gradescope.ExportError, match="one lab must be chosen; got 'lab 2'. There are: '00_warm_up', "):
         gradescope.export(tmp_path / "autograder.zip", "lab 2", SECRET)
     assert not (tmp_path / "autograder.zip").exists()
+
+
+def test_a_lab_may_be_named_by_its_beginning(archive, tmp_path):
+    gradescope.export(tmp_path / "autograder.zip", LAB[:2], SECRET)
+    assert (tmp_path / "autograder.zip").read_bytes() == archive.read_bytes()
+
+
+def test_only_an_earlier_autograder_is_replaced_and_it_is_for_its_owner_alone(archive, tmp_path):
+    path = tmp_path / "autograder.zip"
+    path.write_bytes(archive.read_bytes())
+    gradescope.export(path, LAB, b"another secret")
+    with zipfile.ZipFile(path) as opened:
+        assert opened.read("secret") == b"another secret"
+    assert stat.filemode(path.stat().st_mode) == "-rw-------"
+    assert [one.name for one in tmp_path.iterdir()] == ["autograder.zip"]
+
+
+@pytest.mark.parametrize("name", ["submissions.zip", "gradebook.db", "folder"])
+def test_what_students_handed_in_and_other_files_are_not_replaced(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as handed_in:
+        handed_in.writestr("ada/lab.ipynb", "precious")
+    (tmp_path / "gradebook.db").write_bytes(b"SQLite format 3")
+    (tmp_path / "folder").mkdir()
+    before = {path: path.is_file() and path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(gradescope.ExportError, match=f"{name} must be new, or an autograder that labkit made; it is"):
+        gradescope.export(tmp_path / name, LAB, SECRET)
+    assert before == {path: path.is_file() and path.read_bytes() for path in tmp_path.iterdir()}
 
 
 def test_the_scripts_are_at_the_root_and_can_be_run_and_the_secret_is_nobody_elses(archive):

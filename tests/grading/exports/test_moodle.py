@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.grading.exports import moodle
-from labkit.grading.exports.grade_sheet import ExportError, Scored
+from labkit.grading.exports import ExportError, moodle
+from labkit.grading.exports.grade_sheet import Student
 
 MAIL = {"17": "Ada@example.org", "18": "bob@example.org", "19": "eve@example.org"}
 WORKSHEET = (
@@ -26,35 +26,37 @@ def rows(data):
 
 
 def students(points, most=20, mail=MAIL):
-    return [Scored((student,), mail.get(student, ""), score, most) for student, score in points.items()]
+    return [Student((student,), mail.get(student, ""), score, most) for student, score in points.items()]
 
 
 def fill(data, points, most=20, **others):
-    return moodle.worksheet(data, **others).filled(students(points, most))
+    filled = moodle.worksheet(data, **others).filled(students(points, most))
+    return filled.data, filled.notes
 
 
 def test_only_students_with_a_score_get_a_row_and_ids_are_as_moodle_has_them():
-    data, notes = moodle.grade_import(students({"17": 12.5, "18": 0}))
-    assert rows(data) == [["Email address", "Grade"], ["Ada@example.org", "12.5"], ["bob@example.org", "0"]]
-    assert notes == ()
+    made = moodle.grade_import(students({"17": 12.5, "18": 0, "19": None}))
+    assert rows(made.data) == [["Email address", "Grade"], ["Ada@example.org", "12.5"], ["bob@example.org", "0"]]
+    assert made.notes == ("Left out, since they have no score: '19'.",)
+    assert (made.students, made.of) == (2, 3)
 
 
 def test_students_whom_the_roster_does_not_know_are_left_out_since_one_stops_the_whole_import():
-    data, notes = moodle.grade_import(students({"17": 1, "77": 2, "07": 3}))
-    assert rows(data)[1:] == [["Ada@example.org", "1"]]
-    assert notes == ("Left out, since the roster has no Email address for them: '77', '07'.",)
+    made = moodle.grade_import(students({"17": 1, "77": 2, "07": 3}))
+    assert rows(made.data)[1:] == [["Ada@example.org", "1"]]
+    assert made.notes == ("Left out, since the roster has no Email address for them: '77', '07'.",)
 
 
 def test_two_students_with_one_address_are_left_out():
-    data, notes = moodle.grade_import(students({"17": 1, "18": 2}, mail=MAIL | {"18": MAIL["17"]}))
-    assert rows(data)[1:] == []
-    assert notes == ("Left out, since they share their Email address: '17', '18'.",)
+    made = moodle.grade_import(students({"17": 1, "18": 2}, mail=MAIL | {"18": MAIL["17"]}))
+    assert (rows(made.data)[1:], made.students) == ([], 0)
+    assert made.notes == ("Left out, since they share their Email address: '17', '18'.",)
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(0, 20), max_size=5))
 def test_any_address_survives_the_import_file(scores):
-    data, _ = moodle.grade_import(students(scores, mail={student: student for student in scores}))
-    assert {name: float(grade) for name, grade in rows(data)[1:]} == {s: round(x, 2) for s, x in scores.items()}
+    made = moodle.grade_import(students(scores, mail={student: student for student in scores}))
+    assert {name: float(grade) for name, grade in rows(made.data)[1:]} == {s: round(x, 2) for s, x in scores.items()}
 
 
 def test_the_worksheet_is_filled_by_participant_and_nothing_else_changes():
@@ -67,7 +69,13 @@ def test_the_worksheet_is_filled_by_participant_and_nothing_else_changes():
 def test_participants_are_texts_and_addresses_serve_too():
     filled, notes = fill(WORKSHEET, {"20": 1, "bob@example.org": 2})
     assert filled == WORKSHEET.replace(b",3.00,", b",2,")
-    assert "alone: '20'." in notes[0]
+    assert notes[0] == "With a score, but not in the file: '20'."
+
+
+def test_a_name_that_ends_in_a_number_is_no_participant():
+    sheet = b"Full name,Grade\nRobot 17,\nAda,\n"
+    filled, notes = fill(sheet, {"17": 1})
+    assert filled == sheet and notes[0] == "With a score, but not in the file: '17'."
 
 
 def test_what_moodle_would_refuse_is_left_and_said():
@@ -96,5 +104,6 @@ def test_a_worksheet_with_decimal_commas_gets_a_quoted_one():
 
 
 def test_a_worksheet_without_grades_is_an_error_that_lists_what_is_there():
-    with pytest.raises(ExportError, match="headed 'Grade'; got 'Identifier', 'Full name'"):
+    match = "headed 'Grade'; got 'Identifier', 'Full name'. Name the one for grades with --column."
+    with pytest.raises(ExportError, match=match):
         fill(b"Identifier,Full name\n", {})

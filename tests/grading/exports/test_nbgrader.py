@@ -96,6 +96,19 @@ def test_the_folder_may_be_made_again_and_an_instructors_configuration_stays(exp
         assert path.read_bytes() == (exported / path.relative_to(tmp_path)).read_bytes()
 
 
+def test_a_lab_that_an_instructor_has_edited_is_replaced_only_if_that_was_said(exported, tmp_path):
+    nbgrader.export(tmp_path, ROOT)
+    path = tmp_path / "source" / LAB / f"{LAB}.ipynb"
+    right, gone = path.read_text(), tmp_path / "source" / ALL_LABS[0] / f"{ALL_LABS[0]}.ipynb"
+    path.write_text(right.replace("mask", "MASK"))
+    gone.unlink()
+    with pytest.raises(nbgrader.ExportError, match=f"would be written are .*{LAB}.ipynb. Move them away .* --force"):
+        nbgrader.export(tmp_path, ROOT)
+    assert path.read_text() == right.replace("mask", "MASK") and not gone.exists()
+    nbgrader.export(tmp_path, ROOT, replace=True)
+    assert path.read_text() == right and gone.exists()
+
+
 def test_a_configuration_with_which_nbgrader_would_spoil_the_labs_is_refused(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     with pytest.raises(nbgrader.ExportError, match="must say c.ClearSolutions.code_stub = .*; it was there before"):

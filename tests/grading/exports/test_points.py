@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from grading.rows import got
@@ -50,11 +51,16 @@ def test_one_column_of_canvas_is_filled_and_nothing_else_is_touched(graded, tmp_
     assert (tmp_path / "Grades-filled.csv").read_bytes() == wanted.encode()
     said = capsys.readouterr().out
     assert "excused (EX)" in said and "'903'" in said
+    assert "Filled in: 1 of 3 students." in said
 
 
-def test_moodle_gets_a_line_for_each_score_by_the_address_that_it_knows(graded, tmp_path):
+def test_moodle_gets_a_line_for_each_score_by_the_address_that_it_knows(graded, tmp_path, capsys):
     to = tmp_path / "moodle.csv"
-    assert main(["export", "moodle", "--graded", str(graded), "--to", str(to)]) == 0
+    assert main(["export", "moodle", "--graded", str(graded), "--to", str(to), "--lab", "02"]) == 0
+    assert capsys.readouterr().out == (
+        f"Note: Left out, since they have no score: '903'.\nFilled in: 2 of 3 students.\nImport {to}\n"
+    )
+    assert to.stat().st_mode & 0o777 == 0o600
     rows = list(csv.reader(io.StringIO(to.read_text(encoding="utf-8"), newline="")))
     assert rows == [["Email address", "Grade"], ["Ada@x.org", "3.25"], ["bob@x.org", "1"]]
 
@@ -75,6 +81,14 @@ def test_a_worksheet_in_another_language_is_filled_under_the_header_that_is_name
     assert (tmp_path / "Bewertung-filled.csv").read_text() == text.replace(",,", ",3.25,")
 
 
+def test_where_nobody_fits_nothing_is_written_and_it_is_said_what_to_do(graded, tmp_path, capsys):
+    worksheet = tmp_path / "sheet.csv"
+    worksheet.write_text("Identifier,Grade\nParticipant 5,\n")
+    assert main(["export", "moodle", str(worksheet), "--graded", str(graded)]) == 1
+    assert "Nothing was written, since nobody's points could be filled in. Where ids differ" in capsys.readouterr().out
+    assert not (tmp_path / "sheet-filled.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -82,6 +96,12 @@ def test_a_worksheet_in_another_language_is_filled_under_the_header_that_is_name
         (["export", "canvas", "{}/Grades.csv", "--column", "Lab 9", "--graded", "{}/graded"], "'Lab 3 (1234)'"),
         (["export", "canvas", "{}/Grades.csv", "--column", "Lab 3 (1234)", "--graded", "{}/none"], "labkit grade"),
         (["export", "moodle", "--graded", "{}/graded", "--lab", "05_long_sequences"], "02_causal_mask"),
+        (["export", "moodle", "--graded", "{}/graded", "--to", "{}/graded/gradebook.db"], "must be a .csv"),
+        (
+            ["export", "moodle", "--graded", "{}/graded", "--to", "{}/none/m.csv"],
+            "none/m.csv: No such file or directory.",
+        ),
+        (["export", "moodle", "--graded", "{}/graded", "--to", "/dev/null"], "must be a .csv"),
     ],
 )
 def test_what_cannot_be_exported_is_said_in_a_line(graded, tmp_path, capsys, arguments, complaint):
@@ -95,4 +115,18 @@ def test_several_labs_have_to_be_told_apart(graded, tmp_path, capsys):
     with Gradebook.open(graded / "gradebook.db") as book:
         book.record(submission("901", "01_one_head"), Graded(GRADED, outcomes=(got(1),)), "f")
     assert main(["export", "moodle", "--graded", str(graded), "--to", str(tmp_path / "m.csv")]) == 2
-    assert "--lab" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "export: one lab must be chosen; got no --lab. There are: '01_one_head', '02_causal_mask'. "
+        "Name one with --lab.\n"
+    )
+
+
+def test_two_assignments_of_one_lab_have_to_be_told_apart(graded, tmp_path, capsys):
+    with Gradebook.open(graded / "gradebook.db") as book:
+        again = replace(submission("901"), batch="ps2")
+        book.record(again, Graded(GRADED, outcomes=(got(4, "softmax"),)), "f")
+    export = ["export", "moodle", "--graded", str(graded), "--to", str(tmp_path / "m.csv")]
+    assert main(export) == 2
+    assert "one batch must be chosen; got no --batch. There are: '', 'ps2'." in capsys.readouterr().err
+    assert main([*export, "--batch", "ps2"]) == 0
+    assert (tmp_path / "m.csv").read_text().splitlines() == ["Email address,Grade", "Ada@x.org,4"]
