@@ -1,16 +1,17 @@
 """A student's value, read as an array whatever form it has, and compared with the right one.
 
-What may come back is not only the array that was asked for: lists, tensors, words, None. ``read`` makes an array of
-it or says why not, ``compare`` says in what an array differs from the right one.
+What may come back is not only the array that was asked for: lists, words, None. ``read`` makes an array of it or says
+why not, ``compare`` says in what an array differs from the right one.
 """
 
 import math
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .plain import MOST_NUMBERS
 
 # Numbers closer than this, relative to 1 + |right|, are equal. float32 noise is about 5e-7 at the
 # sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
@@ -38,76 +39,59 @@ class Fault:
     place: tuple[int, ...] = ()
 
 
-def read(value: Any) -> np.ndarray | Fault:
-    """A plain array of numbers or booleans from a list, tuple, matrix, masked array, tensor or array.
+def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
+    """An array of numbers or booleans from what ``plain`` gives.
 
     Parameters
     ----------
-    value : anything
-        What a student's function gave back, or what stands in a table.
+    value : None, number, text, dots, lists, tuples, array
+    verb : str
+        What is said before the name of what is no table of numbers: a function gave it back, a table is it.
 
     Returns
     -------
     array or Fault
-        A copy of its own, of kind b, i, u or f; a fault of kind nothing or type if it can't be read as one.
+        Of kind b, i, u or f; a fault of kind nothing or type if it can't be read as one, of kind shape if it has far
+        too many numbers.
     """
     if value is None:
-        return Fault("nothing", "gave back nothing (None)")
+        return Fault("nothing", f"{verb} nothing (None)")
     if value is Ellipsis:
-        return Fault("type", "gave back the dots that stand for what is still to be written")
-    if isinstance(value, str) and NUMBER.fullmatch(value):
-        return in_quotes(value)
-    if isinstance(value, str | bytes | dict | set | Iterator) or callable(value):
-        return Fault("type", f"gave back {a_or_an(type(value).__name__)}, and not a table of numbers")
-    try:
-        array = plain(value)
-    except Exception as error:  # a foreign object's own conversion may raise anything
-        uneven = "inhomogeneous" in words_of(error)
-        reason = "its rows have different lengths" if uneven else words_of(error)
-        return Fault("type", f"gave back {a_or_an(type(value).__name__)} that is no table: {reason}")
-    if array.dtype.kind in "US":
-        return in_quotes(str(array.flat[0]))
-    if array.dtype.kind not in "biuf":
-        return Fault("type", f"gave back {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
-    return array
-
-
-def in_quotes(text: str) -> Fault:
-    """Numbers in quotation marks, as from a spreadsheet: how are they to be written?"""
-    point = f", and with a point: {text.strip().replace(',', '.')}" if "," in text and NUMBER.fullmatch(text) else ""
-    return Fault("type", f"holds text, such as {text!r}: numbers stand without quotation marks{point}")
-
-
-def plain(value: Any) -> np.ndarray:
-    """An array of NumPy's own class that shares no memory with ``value``; what conversion raises goes through."""
-    if hasattr(value, "detach"):  # a torch tensor that is part of a graph has no array of its own
-        value = value.detach()
-    if isinstance(value, np.ma.MaskedArray):
-        value = value.filled(0)  # what is masked out has no weight
-    elif isinstance(value, Sequence):
-        value = in_one_go(value)
-    array = np.asarray(value)
-    return np.array(array.astype(float) if array.dtype == object else array, subok=False)
-
-
-def in_one_go(value: Sequence) -> np.ndarray | list:
-    """A list as NumPy reads it; number by number where it holds what NumPy can't read."""
+        return Fault("type", f"{verb} the dots that stand for what is still to be written")
+    if isinstance(value, dict) or (isinstance(value, str) and not NUMBER.fullmatch(value)):
+        return Fault("type", f"{verb} {a_or_an(type(value).__name__)}, and not a table of numbers")
+    if text := first_text(value):
+        return in_quotes(*text)
     try:
         array = np.asarray(value)
-    except Exception:
-        return nested(value)
-    return nested(value) if array.dtype == object else array
+        array = array.astype(float) if array.dtype == object else array
+    except (ValueError, TypeError) as error:
+        uneven = "inhomogeneous" in words_of(error)
+        reason = "its rows have different lengths" if uneven else words_of(error)
+        return Fault("type", f"{verb} {a_or_an(type(value).__name__)} that is no table: {reason}")
+    if array.dtype.kind not in "biuf":
+        return Fault("type", f"{verb} {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
+    return array if array.size <= MOST_NUMBERS else Fault("shape", f"has shape {array.shape}")
 
 
-def nested(value: Any) -> Any:
-    """Lists within lists, with arrays and tensors inside turned into lists, too."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [nested(item) for item in value]
-    return plain(value).tolist() if hasattr(value, "__array__") and np.ndim(value) else value
+def first_text(value: Any, place: tuple[int, ...] = ()) -> tuple[str, tuple[int, ...]] | None:
+    """The first text among lists within lists, and its place."""
+    if isinstance(value, str):
+        return value, place
+    inner = enumerate(value) if isinstance(value, list | tuple) else ()
+    return next(filter(None, (first_text(item, (*place, i)) for i, item in inner)), None)
+
+
+def in_quotes(text: str, place: tuple[int, ...]) -> Fault:
+    """Numbers in quotation marks, as from a spreadsheet: how are they to be written?"""
+    point = f", and with a point: {text.strip().replace(',', '.')}" if "," in text and NUMBER.fullmatch(text) else ""
+    infinite = ", and minus infinity is -np.inf" if "inf" in text.lower() else ""
+    there = f" {where(place)}" if place else ""
+    return Fault("type", f"holds text{there}, {text!r}: numbers stand without quotation marks{point}{infinite}", place)
 
 
 def a_or_an(name: str) -> str:
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name.lower().startswith((*'aeiou', 'nd')) else 'a'} {name}"
 
 
 def words_of(error: BaseException) -> str:
@@ -167,7 +151,8 @@ def compare(array: np.ndarray, right: np.ndarray, within: float | np.ndarray | N
 
 def near(a: np.ndarray, b: np.ndarray, within: np.ndarray | float) -> np.ndarray:
     """Where two arrays hold the same, be it infinite, or numbers no further apart than ``within``."""
-    return (a == b) | (np.abs(np.subtract(a, b, dtype=float)) <= within)
+    distance = np.abs(np.subtract(a, b, dtype=float))
+    return (a == b) | (np.isfinite(distance) & (distance <= within))  # relative to infinity, all would be within
 
 
 def where(place: tuple[int, ...]) -> str:
@@ -188,5 +173,5 @@ def number(x: Any) -> str:
         return "infinity" if x > 0 else "-infinity"
     if x == round(x) and abs(x) < 1e6:
         return str(int(x))
-    typed = abs(x) < 1e4 and abs(100 * x - round(100 * x)) < 1e-9  # two decimals, as one writes them by hand
-    return f"{x:.6g}" if typed else f"{x:.3g}"
+    typed = 0.01 <= abs(x) < 1e4 and abs(100 * x - round(100 * x)) < 1e-9  # two decimals, as one writes them by hand
+    return re.sub(r"e([-+])0*", lambda sign: "e" + sign[1].strip("+"), f"{x:.6g}" if typed else f"{x:.3g}")

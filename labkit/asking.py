@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -20,8 +20,9 @@ import numpy as np
 
 from .answer import words_of
 from .exercise import Answer
+from .plain import plain, same
 
-SECONDS = 10.0  # for one question; a right answer takes less than a thousandth of this
+SECONDS = 10.0  # for one question, or all of a check: a right answer takes less than a thousandth of this
 AGAIN = 0.05  # seconds until a function that went on is stopped once more
 MOST_PRINTED = 10_000  # characters
 OURS = str(Path(__file__).parent)
@@ -48,7 +49,7 @@ class Printed(io.TextIOBase):
         return self.kept + (f"… and {self.left_out} more characters" if self.left_out else "")
 
 
-def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -> Answer:
+def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS, patience: float = 1) -> Answer:
     """Call ``function`` with copies of the arguments, in the order in which they stand.
 
     Parameters
@@ -58,44 +59,67 @@ def ask(function: Callable, args: Mapping[str, Any], seconds: float = SECONDS) -
     args : dict
         By name, in the order of the signature; never altered.
     seconds : float
+        Of computing, for all that is the student's: to read what came back, or an error's own words, counts, too.
         After that it is stopped, where the system can (see ``timed``).
+    patience : float
+        How many times as long it may take by the clock.
 
     Returns
     -------
     Answer
-        Whatever the function raises is in it; ``KeyboardInterrupt`` alone goes through.
+        Whatever the function raises is in it; ``KeyboardInterrupt`` alone goes through. Its value is ``plain``.
     """
-    copies = {name: copied(value) for name, value in args.items()}
     printed = Printed()
     try:
-        with contextlib.redirect_stdout(printed), warnings.catch_warnings(), np.errstate(all="ignore"):
+        with kept_in(printed), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            value = timed(function, copies.values(), seconds)
+            return timed(lambda: answered(function, args, printed), seconds, patience)
     except TimeUp:
         return Answer(timed_out=True)
-    except NotImplementedError as error:
-        return replace(failed(error, printed.text), unattempted=True)
     except KeyboardInterrupt:
         raise
+    except BaseException as error:  # an error of a student's may raise another when it is asked what it is
+        return Answer(error="no message", error_type=type(error).__name__, printed=printed.text)
+
+
+@contextlib.contextmanager
+def kept_in(printed: Printed) -> Iterator[None]:
+    """Keep what is printed from showing, and in IPython what is displayed, too."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    with contextlib.redirect_stdout(printed):
+        if shell is None:
+            yield
+            return
+        from IPython.core.displaypub import CapturingDisplayPublisher
+
+        earlier, publisher = shell.display_pub, CapturingDisplayPublisher()
+        words = "text/plain"
+        publisher.publish = lambda data, *_, **__: print(data.get(words, ""), file=printed)  # type: ignore[method-assign]
+        shell.display_pub = publisher
+        try:
+            yield
+        finally:
+            shell.display_pub = earlier
+
+
+def answered(function: Callable, args: Mapping[str, Any], printed: Printed) -> Answer:
+    """Call a function and take over what came of it."""
+    copies = {name: value.copy() if isinstance(value, np.ndarray | list) else value for name, value in args.items()}
+    try:
+        value = plain(function(*copies.values()))
+    except (TimeUp, KeyboardInterrupt):
+        raise
+    except NotImplementedError as error:
+        return replace(failed(error, printed.text), unattempted=True)
     except BaseException as error:  # a student's code may raise anything, SystemExit included
         return failed(error, printed.text)
     return Answer(
         value=value,
         printed=printed.text,
-        altered=tuple(name for name, value in args.items() if not unchanged(value, copies[name])),
+        altered=tuple(name for name, value in args.items() if not same(value, copies[name])),
         unattempted=value is Ellipsis or (value is None and is_empty(function)),
     )
-
-
-def copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray | list) else value
-
-
-def unchanged(before: Any, after: Any) -> bool:
-    """Whether an argument is still what it was."""
-    if isinstance(before, np.ndarray):
-        return before.shape == after.shape and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
-    return before == after
 
 
 def is_empty(function: Callable) -> bool:
@@ -105,28 +129,43 @@ def is_empty(function: Callable) -> bool:
     return code is not None and all(step.opname in idle for step in dis.get_instructions(code))
 
 
-def timed(function: Callable, args: Iterable[Any], seconds: float) -> Any:
-    """Call a function, and stop it if it takes too long, where the system can (main thread, with interval timers)."""
+def timed(call: Callable[[], Any], seconds: float, patience: float = 1) -> Any:
+    """Call ``call``, and stop it if it takes too long, where the system can (main thread, with interval timers).
+
+    Raises
+    ------
+    TimeUp
+        After so many seconds of computing in this process, however busy the machine is with others, or ``patience``
+        times as many by the clock, for who waits.
+    """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        return function(*args)
-    tracing, earlier = sys.gettrace(), signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        return call()
+    done = False
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        """Raise ``TimeUp`` in the student's code, and once more at its next line."""
+        if done:  # an alarm that was on its way when the call ended
+            return
+        # A bare except swallows the first TimeUp; the next line, which is the except's own, then raises another.
+        while frame is not None and is_students(frame):
+            frame.f_trace = stop_at_line
+            frame = frame.f_back
+        sys.settrace(stop_at_line)
+        raise TimeUp
+
+    limits = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, patience * seconds)}
+    tracing, earlier = sys.gettrace(), {one: signal.signal(one, stop) for one in limits}
     try:
-        return function(*args)
+        for timer, limit in limits.values():
+            signal.setitimer(timer, limit, AGAIN)
+        return call()
     finally:
+        done = True  # first of all: from now on no alarm interrupts what follows
         sys.settrace(tracing)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, earlier)
-
-
-def stop(signum: int, frame: FrameType | None) -> None:
-    """Raise ``TimeUp`` in the student's code, and once more at its next line."""
-    # A bare except swallows the first TimeUp; the next line, which is the except's own, then raises another.
-    while frame is not None and is_students(frame):
-        frame.f_trace = stop_at_line
-        frame = frame.f_back
-    sys.settrace(stop_at_line)
-    raise TimeUp
+        for timer, _ in limits.values():
+            signal.setitimer(timer, 0)
+        for one, handler in earlier.items():
+            signal.signal(one, handler or signal.SIG_DFL)
 
 
 def stop_at_line(frame: FrameType, event: str, arg: Any) -> Callable:

@@ -6,23 +6,28 @@ answers are judged (``judge``, ``table``), the verdict is put into words (``feed
 
 import difflib
 import html
+import os
+import time
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .asking import ask
-from .exercise import Exercise, Outcome
-from .exercises import EXERCISES, draw_numbers
-from .exercises.guesses import GUESSES
-from .feedback import as_table, guessed, outcome, progress_table, without_verdict
+from .answer import a_or_an
+from .asking import SECONDS, ask
+from .exercise import Answer, Exercise, Outcome
+from .exercises import EXERCISES, LABS, draw_numbers
+from .exercises.guesses import GUESSES, told
+from .feedback import as_table, outcome, progress_table, with_html, without_verdict
 from .judge import Verdict, judge_function, parts_of
+from .plain import foreign, same
 from .table import judge_table
 
 READY_MADE = ("labkit", "torch", "tensorflow", "jax", "scipy")
+MOST_SHOWN = 60  # characters of what a function printed
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +43,9 @@ class Student:
     numbers: dict[str, Any] = field(compare=False)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "numbers" or name not in self.numbers:
+        if name.startswith("_") or name == "numbers":  # as while it is copied: there are no numbers yet
+            raise AttributeError(name)
+        if name not in self.numbers:
             raise AttributeError(f"the numbers are {', '.join(self.numbers)}; there is no {name!r} among them")
         value = self.numbers[name]
         return value.copy() if isinstance(value, np.ndarray) else value
@@ -138,8 +145,10 @@ def fresh_numbers() -> Student:
 def new_numbers(name: str, attempt: int) -> Student:
     """Numbers for this session; tables that were filled in from others are forgotten."""
     me = Student(name, attempt, draw_numbers(name, attempt))
-    if me != SESSION.student:
-        SESSION.student, SESSION.tables, SESSION.former = me, {}, {}
+    now = SESSION.student
+    if now is None or (now.name.casefold(), now.attempt) != (name.casefold(), attempt):
+        SESSION.tables, SESSION.former = {}, {}
+    SESSION.student = me
     return me
 
 
@@ -173,6 +182,8 @@ def check(
         Inside the function that is being checked.
     """
     name, value = one_thing(answer, exercise, table)
+    if part is not None and (table or find(name).is_table):
+        raise ValueError(f"check: a part is one of a function's; got part={part!r} with {name}. Leave it out.")
     if table and name in GUESSES:
         return check_guess(name, value)
     found = find(name)
@@ -185,67 +196,131 @@ def one_thing(answer: Any, exercise: str | None, table: Mapping[str, Any]) -> tu
         raise RuntimeError(
             "check: it was called inside the function that it checks. Move the call out of the function."
         )
-    if len(table) + (answer is not None) != 1 or (table and exercise):
+    if len(table) == 1 and answer is None:
+        ((name, value),) = table.items()
+        if exercise is not None:
+            raise ValueError(
+                f"check: exercise= is for a function of another name; got it with the table {name}. Leave it out."
+            )
+        return name, value
+    if answer is None or table:
+        tables = f"{len(table) or 'no'} table{'s' * (len(table) != 1)}"
         raise ValueError(
-            "check: one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
-            f"got {'a function and ' if answer is not None else ''}{len(table)} tables. Use one call for each."
+            "check: it takes one function, check(softmax), or one table by its name, check(hand_weights=hand_weights); "
+            f"got {'no' if answer is None else 'a'} function and {tables}. Give one in a call."
         )
-    ((name, value),) = table.items() or [(exercise or name_of(answer), answer)]
-    return name, value
+    return exercise or name_of(answer), answer
 
 
 def check_guess(name: str, value: Any) -> Outcome:
     """Answer a guess, which has no exercise and isn't recorded."""
     guess = GUESSES[name]
-    return guessed(name, value, guess, whose_numbers(name).numbers if callable(guess.right) else {})
+    numbers = whose_numbers(name).numbers if callable(guess.right) else {}
+    if guess.any_order and isinstance(value, set | frozenset):
+        value = list(value)
+    made, said = told(guess, taken_over(value), numbers)
+    return without_verdict(name, "guessed" if made else "unattempted", 0, said)
 
 
 def name_of(answer: Any) -> str:
     """The name that a function was defined under."""
-    name = getattr(answer, "__name__", "")
-    if callable(answer) and name:
+    name = text_of(answer, "__name__")
+    if callable(answer) and name not in ("", "<lambda>"):
         return name
+    if callable(answer):
+        raise ValueError(
+            "check: a function is known by its name; got one without. "
+            'Say which exercise it is for: check(..., exercise="softmax").'
+        )
     raise ValueError(
-        f"check: a table needs its name, check(hand_weights=...); got {type(answer).__name__} without one. "
+        f"check: a table needs its name, check(hand_weights=...); got {a_or_an(type(answer).__name__)} without one. "
         "Write the exercise's name in front of it, with an equals sign."
     )
 
 
-def find(name: str) -> Exercise:
+def text_of(thing: Any, name: str) -> str:
+    """An attribute that should be a text; "" if it isn't, or can't be had."""
+    try:
+        value = getattr(thing, name, "")
+    except Exception:  # an object of the student's own may raise anything
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def find(name: str, where: str = "check") -> Exercise:
     """The exercise of that name, or a ``ValueError`` that says which one may have been meant."""
     if not isinstance(name, str):
-        raise ValueError(f"check: an exercise is named by a text; got {name!r}. There are: {', '.join(EXERCISES)}.")
+        kind = a_or_an(type(name).__name__)
+        raise ValueError(f'{where}: an exercise is named by a text, such as "softmax"; got {kind}. Write its name.')
     if name in EXERCISES:
         return EXERCISES[name]
-    near = difflib.get_close_matches(name, [*EXERCISES, *GUESSES], n=1, cutoff=0.5)
-    advice = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(EXERCISES)}."
-    raise ValueError(f"check: the name must be that of an exercise; got {name!r}. {advice}")
+    if name in GUESSES:
+        raise ValueError(
+            f"{where}: the name must be that of an exercise; got {name!r}, a guess. Write check({name}={name})."
+        )
+    near = difflib.get_close_matches(name, [*EXERCISES, *GUESSES], n=1, cutoff=0.6)
+    advice = f"Did you mean {near[0]!r}?" if near else "Take it from the notebook, where the exercise stands."
+    raise ValueError(f"{where}: the name must be that of an exercise; got {name[:MOST_SHOWN]!r}. {advice}")
 
 
 def check_function(exercise: Exercise, function: Any, part: str | None) -> Outcome:
     """Ask a function and judge it, unless it is somebody else's."""
     if exercise.is_table or not callable(function):
         wanted = f"a table: check({exercise.name}=...)" if exercise.is_table else f"a function: check({exercise.name})"
-        raise ValueError(f"check: {exercise.name} is {wanted}; got {type(function).__name__}. Give what it asks for.")
-    origin = (getattr(function, "__module__", "") or "").split(".")[0]
+        kind = a_or_an(type(function).__name__)
+        raise ValueError(f"check: {exercise.name} is {wanted}; got {kind}. Give what it asks for.")
+    origin = text_of(function, "__module__").partition(".")[0]
     if origin in READY_MADE:
         ready_made = f"This function comes ready-made from {origin}. Write one of your own and check that."
         return without_verdict(exercise.name, "failed", exercise.points, ready_made)
     if part is not None and part not in parts_of(exercise):
         parts = ", ".join(map(repr, parts_of(exercise)))
         raise ValueError(f"check: {exercise.name} has the parts {parts}; got part={part!r}. Use one of them.")
+    asker = Asker(function)
     SESSION.asking = True
     try:
-        return judged(exercise, lambda: judge_function(exercise, partial(ask, function), part=part))
+        one = judged(exercise, lambda: judge_function(exercise, asker, part=part))
     finally:
         SESSION.asking = False
+    if not asker.printed or "prints_instead_of_returning" in one.mistakes:
+        return one
+    return with_html(replace(one, message=f"{one.message}\n{kept_back(asker.printed)}"))
+
+
+class Asker:
+    """Asks a function, for no longer than ``SECONDS`` in all, and keeps the first that it prints."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function, self.until, self.printed = function, time.monotonic() + SECONDS, ""
+
+    def __call__(self, args: Mapping[str, Any]) -> Answer:
+        left = self.until - time.monotonic()
+        answer = ask(self.function, args, left) if left > 0 else Answer(timed_out=True)
+        self.printed = self.printed or answer.printed
+        return answer
+
+
+def kept_back(printed: str) -> str:
+    """What is said of what a function printed, which doesn't show."""
+    first, *more = printed.strip().splitlines() or [""]
+    first = first.strip() if len(first) <= MOST_SHOWN else first[:MOST_SHOWN] + "…"
+    lines = f" and {len(more)} more line{'s' * (len(more) > 1)}" if more else ""
+    return f"What your function prints is kept back here; the first time it was “{first}”{lines}."
 
 
 def check_table(exercise: Exercise, value: Any) -> Outcome:
     """Keep a table and judge it."""
     owner = whose_numbers(exercise.name) if exercise.own else None
+    value = taken_over(value)
     keep(exercise.name, value)
     return judged(exercise, lambda: judge_kept_table(exercise, value, owner))
+
+
+def taken_over(value: Any) -> Any:
+    """A copy of what stands in a table, which may be an object of the student's own and do anything when it is read."""
+    answer = ask(lambda: value, {}, SECONDS)
+    can_be_read = not (answer.error_type or answer.timed_out)
+    return answer.value if can_be_read else foreign(f"{type(value).__name__} that cannot be read")
 
 
 def whose_numbers(name: str) -> Student:
@@ -256,31 +331,36 @@ def whose_numbers(name: str) -> Student:
 
 
 def keep(name: str, table: Any) -> None:
-    """Remember a table, and the one that it takes the place of."""
+    """Remember a table, and the one that it takes the place of; what was judged from that one no longer holds."""
     former = SESSION.tables.get(name, table)
-    if repr(former) != repr(table):
-        SESSION.former.setdefault(name, []).append(former)
     SESSION.tables[name] = table
+    if not same(former, table):
+        SESSION.former.setdefault(name, []).append(former)
+        for follower in followers(name) & SESSION.outcomes.keys():
+            changed = f"{name} has changed since {follower} was judged from it. Check it again."
+            SESSION.outcomes[follower] = without_verdict(follower, "check again", EXERCISES[follower].points, changed)
+
+
+def followers(name: str) -> set[str]:
+    """The tables that go on from one, and those that go on from these."""
+    next_ones = {e.name for e in EXERCISES.values() if any(before == name for _, before in e.before)}
+    return next_ones.union(*map(followers, next_ones))
 
 
 def judge_kept_table(exercise: Exercise, value: Any, owner: Student | None) -> Verdict:
-    """Judge a table; a wrong one may be right for what stood in the table before it, or for other numbers."""
-    numbers = owner.numbers if owner else {}
-    verdict = judge_table(exercise, value, numbers, SESSION.tables)
-    if verdict.status != "failed":
+    """Judge a table; one that no mistake explains may be right for other numbers."""
+    verdict = judge_table(exercise, value, owner.numbers if owner else {}, SESSION.tables, SESSION.former)
+    if verdict.status != "failed" or verdict.mistakes or owner is None:
         return verdict
-    for _, name in exercise.before:
-        for former in SESSION.former.get(name, ()):
-            if judge_table(exercise, value, numbers, {**SESSION.tables, name: former}).status == "passed":
-                broken = (
-                    f"it fits your {name} as they were before you changed them. Work it out again from the new ones"
-                )
-                return replace(verdict, mistakes=(), suspects=(), together=False, broken=broken)
-    explained = verdict.mistakes or verdict.broken
+    if owner.attempt:
+        before = judge_table(exercise, value, draw_numbers(owner.name, owner.attempt - 1), {})
+        if before.status == "passed":
+            said = "it fits the numbers that you had before. Work it out again from the fresh ones"
+            return replace(verdict, said=said)
     most_are_wrong = isinstance(verdict.value, np.ndarray) and 2 * len(verdict.wrong_places) > verdict.value.size
-    if owner and not exercise.exact and not explained and most_are_wrong:
-        broken = f"it is judged by the numbers of {owner.name}. Are those the numbers that you worked with?"
-        return replace(verdict, broken=broken)
+    if most_are_wrong and not exercise.exact and not verdict.said:
+        said = f"it is judged by the numbers of {owner.name}. Are those the numbers that you worked with?"
+        return replace(verdict, said=said)
     return verdict
 
 
@@ -318,7 +398,7 @@ def hint(name: str | None = None) -> Note:
     ValueError
         For an exercise that doesn't exist.
     """
-    name = find(name).name if name else SESSION.last
+    name = SESSION.last if name is None else find(name, "hint").name
     one = SESSION.outcomes.get(name)
     if one is None:
         return Note("There is nothing to hint at yet: check an answer first.")
@@ -331,10 +411,22 @@ def hint(name: str | None = None) -> Note:
 
 def progress() -> Note:
     """Points by exercise, for the labs that have been begun."""
-    begun = {labs[0] for labs in (EXERCISES[name].labs for name in SESSION.outcomes) if len(labs) == 1}
-    shown = [e for e in EXERCISES.values() if e.name in SESSION.outcomes or begun & set(e.labs)]
-    if not shown:
+    if not SESSION.outcomes:
         return Note("Nothing has been checked yet.")
-    blank = Outcome("", "not checked", 0, 0)
+    begun, blank = labs_begun(), Outcome("", "not checked", 0, 0)
+    shown = [e for e in EXERCISES.values() if e.name in SESSION.outcomes or begun & set(e.labs)]
     outcomes = [SESSION.outcomes.get(e.name, replace(blank, exercise=e.name, max_points=e.points)) for e in shown]
     return Note(*progress_table(outcomes))
+
+
+def labs_begun() -> set[str]:
+    """The lab of this notebook, if JupyterLab says which one it is; else those that alone ask for what was checked.
+
+    If all of that is asked for in several labs, it is the last of those.
+    """
+    here = Path(os.environ.get("JPY_SESSION_NAME", "")).stem
+    if here in LABS:
+        return {here}
+    asked_in = [EXERCISES[name].labs for name in SESSION.outcomes]
+    alone = {labs[0] for labs in asked_in if len(labs) == 1}
+    return alone or {max(set(LABS).intersection(*asked_in), default="")}

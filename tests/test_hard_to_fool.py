@@ -1,8 +1,8 @@
 """What was tried to fool the checks, to hang them, to break them for later, or to get the answer out of them."""
 
+import gc
 import time
 import tracemalloc
-from functools import partial
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_a_function_that_always_raises_earns_nothing_for_the_row_that_it_should_
 
 
 def test_a_bare_except_cannot_swallow_the_time_limit(monkeypatch):
-    monkeypatch.setattr(notebook, "ask", partial(notebook.ask, seconds=0.3))
+    monkeypatch.setattr(notebook, "SECONDS", 0.3)
 
     def softmax(scores):
         while True:
@@ -130,6 +130,135 @@ def test_whatever_comes_back_is_told_in_words(answer):
     outcome = check(answer, exercise="softmax")
     assert outcome.status in ("failed", "unattempted") and outcome.points == 0
     assert 0 < len(outcome.message) < 1000
+
+
+def never(*_, **__):
+    while True:
+        pass
+
+
+def leave(*_, **__):
+    raise SystemExit
+
+
+def with_method(name, does):
+    """An object one of whose methods never ends, or leaves Python."""
+    kind = type("Odd", (Exception,), {name: does})
+    return kind()
+
+
+READERS = ["__array__", "__float__", "detach", "__len__", "__class__", "shape", "__str__"]
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("does", [never, leave])
+def test_a_value_that_misbehaves_when_it_is_read_is_one_more_wrong_answer(monkeypatch, name, does):
+    monkeypatch.setattr(notebook, "SECONDS", 0.2)
+    odd = with_method(name, property(does) if name in ("shape", "__class__") else does)
+
+    def raises(scores):
+        raise odd
+
+    start = time.perf_counter()
+    for function in (lambda scores: odd, lambda scores: [[odd]], lambda scores: (odd, odd), raises):
+        assert check(function, exercise="softmax").status in ("failed", "crashed", "timed_out")
+    assert check(notes_scores=[[odd, 1], [2, 3]]).status == check(notes_scores=odd).status == "failed"
+    assert check(my_ratio=odd).status == "unattempted"
+    assert time.perf_counter() - start < 6
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        range(3 * 10**8),
+        [[0.5] * 20_000] * 20_000,
+        np.broadcast_to(0.5, (20_000, 20_000)),
+        (np.broadcast_to(0.5, (20_000, 20_000)),) * 2,
+    ],
+)
+def test_a_value_that_is_far_too_large_takes_neither_time_nor_memory(value):
+    tracemalloc.start()
+    start = time.perf_counter()
+    assert check(lambda scores: value, exercise="softmax").status == "failed"
+    assert check(notes_scores=value).status == "failed"
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert time.perf_counter() - start < 2 and most < 10_000_000
+
+
+def test_a_table_that_holds_itself_does_not_spoil_the_next_one():
+    loop = [1]
+    loop.append(loop)
+    assert check(notes_scores=loop).status == "failed"
+    right_from_the_numbers = right(np.array([[2, 0], [0, 2]]) / np.sqrt(2))
+    assert check(notes_weights=right_from_the_numbers.round(2)).passed
+
+
+class Refuses:
+    def __eq__(self, other):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("other", [np.arange(3), Refuses(), None, "2"])
+def test_an_argument_may_be_altered_into_anything(other):
+    def padding_mask(lengths, n_k):
+        mask = np.arange(n_k) < np.array(lengths)[:, None]
+        lengths[0] = other
+        return mask
+
+    outcome = check(padding_mask)
+    assert outcome.passed and outcome.remarks == ("changes_its_input",)
+
+
+def test_arrays_may_be_written_into_a_list_of_lengths():
+    def padding_mask(lengths, n_k):
+        for i in range(len(lengths)):
+            lengths[i] = np.arange(n_k) < lengths[i]
+        return np.array(lengths)
+
+    outcome = check(padding_mask)
+    assert outcome.passed and outcome.remarks == ("changes_its_input",)
+
+
+def test_a_function_that_somebody_waits_for_has_one_limit_for_all_questions(monkeypatch):
+    monkeypatch.setattr(notebook, "SECONDS", 0.5)
+
+    def softmax(scores):
+        time.sleep(0.2)
+        return right(scores)
+
+    start = time.perf_counter()
+    assert check(softmax).status == "timed_out"
+    assert time.perf_counter() - start < 1
+
+
+def test_an_object_that_can_be_called_may_have_odd_attributes():
+    class Odd:
+        __name__ = "softmax"
+        __module__ = 5
+
+        def __call__(self, scores):
+            return right(scores)
+
+    class Mute:
+        def __getattr__(self, name):
+            raise RuntimeError
+
+        def __call__(self, scores):
+            return right(scores)
+
+    assert check(Odd()).passed and check(Mute(), exercise="softmax").passed
+
+
+def test_a_function_that_nobody_waits_for_leaves_no_warning(recwarn):
+    async def softmax(scores):
+        return right(scores)
+
+    assert "gave back a coroutine" in check(softmax).message
+    gc.collect()
+    assert not list(recwarn)
 
 
 def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same():

@@ -18,6 +18,7 @@ ORDER = (
     "running_softmax",
     "attention",
     "draw",
+    "plain",
     "answer",
     "exercise",
     "calculation",

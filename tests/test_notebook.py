@@ -1,6 +1,10 @@
 """What students call: check, hint, progress, student, fresh_numbers, as in a notebook."""
 
+import copy
+import pickle
+import re
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -66,13 +70,44 @@ def test_a_misspelt_exercise_suggests_the_nearest(misspelt, meant):
 
 
 def test_a_table_without_its_name_is_refused_with_the_way_to_give_it():
-    with pytest.raises(ValueError, match=r"check\(hand_weights=...\); got list"):
+    with pytest.raises(ValueError, match=r"check\(hand_weights=...\); got a list"):
         check([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "more", "said"),
+    [
+        (None, {}, "got no function and no tables"),
+        (None, {"exercise": "softmax"}, "got no function and no tables"),
+        (right_weights, {"hand_weights": [[1]]}, "got a function and 1 table"),
+        (None, {"hand_weights": [[1]], "exercise": "hand_weights"}, "exercise= is for a function of another name"),
+        (None, {"hand_weights": [[1]], "part": "with a mask"}, "a part is one of a function's"),
+        (None, {"my_ratio": 2, "part": "with a mask"}, "a part is one of a function's"),
+        (lambda s: s, {}, 'Say which exercise it is for: check(..., exercise="softmax")'),
+        (partial(right_weights), {}, "Say which exercise it is for"),
+        (right_weights, {"exercise": "my_ratio"}, "'my_ratio', a guess. Write check(my_ratio=my_ratio)"),
+        (right_weights, {"exercise": 5}, "an exercise is named by a text"),
+        (None, {"xyz": 3}, "got 'xyz'. Take it from the notebook"),
+        (None, {"table": [[1]]}, "got 'table'. Take it from the notebook"),
+        (None, {"softmax": [[1]]}, "softmax is a function: check(softmax); got a list"),
+    ],
+)
+def test_a_call_that_names_no_exercise_or_two_says_what_to_write(answer, more, said):
+    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+        check(answer, **more)
+    assert str(raised.value).startswith("check: ") and len(str(raised.value)) < 220
+
+
+@pytest.mark.parametrize("name", [3, right_weights, "atention", "my_ratio"])
+def test_a_hint_for_what_is_no_exercise_says_so_in_its_own_name(name):
+    with pytest.raises(ValueError, match="^hint: ") as raised:
+        hint(name)
+    assert "0x" not in str(raised.value)
 
 
 def test_two_tables_in_one_call_are_refused():
     student("ada")
-    with pytest.raises(ValueError, match="Use one call for each"):
+    with pytest.raises(ValueError, match="Give one in a call"):
         check(hand_weights=[[1]], hand_scores=[[1]])
 
 
@@ -110,6 +145,18 @@ def test_printing_in_place_of_returning_is_named():
     outcome = check(softmax)
     assert outcome.mistakes == ("prints_instead_of_returning",)
     assert not outcome.passed
+
+
+def test_what_a_function_prints_is_said_to_be_kept_back():
+    def softmax(scores):
+        print("shape", scores.shape)
+        print(scores)
+        return right_weights(scores)
+
+    outcome = check(softmax)
+    said = "What your function prints is kept back here; the first time it was “shape (3, 5)” and 3 more lines."
+    assert outcome.passed and outcome.message.endswith(said) and said in outcome._repr_html_()
+    assert check(softmax).message == outcome.message
 
 
 def test_an_answer_that_raises_shows_the_students_own_line_and_the_shapes():
@@ -171,9 +218,7 @@ def test_altering_the_input_is_a_remark_even_where_whole_numbers_refuse_it():
 
 
 def test_a_loop_that_never_ends_is_stopped(monkeypatch):
-    from functools import partial
-
-    monkeypatch.setattr(notebook, "ask", partial(notebook.ask, seconds=0.3))
+    monkeypatch.setattr(notebook, "SECONDS", 0.3)
 
     def softmax(scores):
         while True:
@@ -258,6 +303,21 @@ def test_numbers_cannot_be_spoilt_by_writing_into_them():
     assert me.Q.any() and student("ada").Q.any()
 
 
+def test_a_student_can_be_copied():
+    me = student("ada")
+    for other in (copy.copy(me), copy.deepcopy(me), pickle.loads(pickle.dumps(me))):
+        assert other == me and (other.W_O == me.W_O).all()
+
+
+def test_a_name_in_capital_letters_keeps_the_tables():
+    me = student("ada")
+    check(hand_raw_scores=me.Q @ me.K.T)
+    student("Ada")
+    assert notebook.SESSION.tables
+    student("grace")
+    assert not notebook.SESSION.tables
+
+
 def test_own_tables_need_own_numbers():
     with pytest.raises(ValueError, match="Run me = student"):
         check(hand_weights=[[1]])
@@ -294,11 +354,81 @@ def test_a_guess_is_right_in_many_forms(name, guess):
     assert ", and so it is." in check(**{name: guess}).message
 
 
-@pytest.mark.parametrize("guess", ["e", "smaller", [1, 2], {"a": 1}, object()])
-def test_any_guess_gets_an_answer(guess):
-    assert "it is 2.72" in check(my_ratio=guess).message
-    assert "it is larger" in check(my_direction=guess).message
-    assert "it is Q Kᵀ" in check(my_products=guess).message
+LONG_LINE = "x" * 100_000
+
+
+class Unreadable:
+    def __array__(self, *_, **__):
+        raise SystemExit
+
+    __float__ = __str__ = __repr__ = __array__
+
+
+ITSELF = [1]
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("name", "guess", "asked"),
+    [
+        ("my_ratio", "twice", "a number is asked for"),
+        ("my_ratio", 2j, "a number is asked for"),
+        ("my_ratio", [1, 2], "a number is asked for"),
+        ("my_ratio", {"a": 1}, "a number is asked for"),
+        ("my_ratio", Unreadable(), "a number is asked for"),
+        ("my_ratio", ITSELF, "a number is asked for"),
+        ("my_ratio", range(10**12), "a number is asked for"),
+        ("my_ratio", lambda: 2, "a number is asked for"),
+        ("my_direction", "bigger", "choose one of these words, larger, smaller"),
+        ("my_direction", LONG_LINE, "choose one of these words, larger, smaller"),
+        ("my_slice", "not sure", "choose one of these words, yes, no"),
+        ("my_other_table", "yesterday", "choose one of these words, yes, no"),
+        ("my_rescaled", "newer", "choose one of these words, kept, new, both"),
+        ("my_rescaled", "", "choose one of these words, kept, new, both"),
+        ("my_empty_rows", ["zero", "x"], "some of these words, zeros, halves, nan, unmasked"),
+        ("my_rows", {1, 4}, "a list of numbers is asked for"),
+        ("my_rows", [0, 3], "they are counted from 1"),
+    ],
+)
+def test_what_is_no_guess_is_told_what_is_asked_and_nothing_else(name, guess, asked):
+    outcome = check(**{name: guess})
+    assert outcome.status == "unattempted" and asked in outcome.message and len(outcome.message) < 150
+    assert GUESSES[name].words not in outcome.message and "it is" not in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("name", "guess", "said"),
+    [
+        ("my_kept_numbers", 65, "You guessed 65; it is 66."),
+        ("my_kept_numbers", 66.0, "You guessed 66, and so it is."),
+        ("my_ratio", "2,72", "You guessed 2,72, and so it is."),
+        ("my_leak", 0.91, "You guessed 0.91, and so it is."),
+        ("my_leak", 0.9, "You guessed 0.9; it is 0.95."),
+        ("my_empty_rows", ["nan", "halves"], "You guessed nan, halves; it is halves, nan."),
+        ("my_empty_rows", ["halves", np.nan], "You guessed halves, nan, and so it is."),
+        ("my_first_block", ["t1c2", "t1c1", "t1c3", "t1c4"], "; it is t1c1, t1c2, t1c3, t1c4."),
+        ("my_safe_fills", [-1e9, -np.inf], "You guessed -1e9, -infinity, and so it is."),
+        ("my_safe_fills", {"-inf", "-1e9"}, ", and so it is."),
+        ("my_safe_fills", ["-1"], "You guessed -1; it is -1e9, -inf."),
+        ("my_start", "-inf", "You guessed -inf, and so it is."),
+        ("my_start", -1e9, "You guessed -1e9; it is -infinity."),
+        ("my_empty_queries", [2, 1], ", and so it is."),
+        ("my_empty_queries", [], "You guessed none; it is 1, 2."),
+        ("my_slice", "No: it needs both.", "You guessed No: it needs both, and so it is."),
+        ("my_work", "the same, I think", ", and so it is."),
+        ("my_growth", [4, 0], "You guessed 4, 0; it is 4, 2."),
+    ],
+)
+def test_a_guess_is_read_as_it_is_meant(name, guess, said):
+    outcome = check(**{name: guess})
+    assert outcome.status == "guessed" and said in outcome.message.split("\n")[0]
+
+
+def test_every_guess_is_right_with_its_own_answer_and_none_is_told_before():
+    numbers = student("ada").numbers
+    for name, guess in GUESSES.items():
+        assert ", and so it is." in check(**{name: guess.answer(numbers)}).message
+        assert check(**{name: object()}).status == "unattempted"
 
 
 def test_a_guess_about_own_numbers_is_judged_by_them():
@@ -361,6 +491,43 @@ def test_fresh_numbers_forget_what_stood_in_tables_before():
     assert not notebook.SESSION.former
 
 
+def test_a_table_is_kept_as_it_was_when_it_was_checked():
+    me = student("ada")
+    table = (me.Q @ me.K.T).tolist()
+    assert check(hand_raw_scores=table).passed
+    table[0][0] += 1
+    assert notebook.SESSION.tables["hand_raw_scores"][0][0] == table[0][0] - 1
+    check(hand_raw_scores=table)
+    assert len(notebook.SESSION.former["hand_raw_scores"]) == 1
+
+
+def test_a_table_has_changed_only_if_its_numbers_have():
+    me = student("ada")
+    for form in (np.array, list, tuple):
+        check(hand_raw_scores=form((me.Q @ me.K.T).tolist()))
+    assert not any(np.any(np.subtract(one, me.Q @ me.K.T)) for one in notebook.SESSION.former["hand_raw_scores"])
+
+
+def row_of(name):
+    return next(line.split()[1:] for line in repr(progress()).splitlines() if line.split()[0] == name)
+
+
+def test_progress_asks_for_tables_again_that_were_judged_from_one_that_has_changed():
+    (wrong, from_wrong), (right, from_right) = tables_with_a_slip(student("ada"))
+    check(hand_raw_scores=wrong)
+    assert check(hand_scores=from_wrong).passed
+    check(hand_raw_scores=wrong)
+    assert row_of("hand_scores")[0] == "passed"
+    check(hand_raw_scores=right)
+    assert row_of("hand_raw_scores")[0] == "passed"
+    assert row_of("hand_scores") == ["check", "again", "0", "of", "2"]
+    assert repr(hint("hand_scores")).endswith(
+        "hand_raw_scores has changed since hand_scores was judged from it. Check it again."
+    )
+    assert check(hand_scores=from_right).passed
+    assert row_of("hand_scores")[0] == "passed"
+
+
 def test_a_table_about_somebody_elses_numbers_is_asked_whose_they_are():
     grace = student("grace")
     student("ada")
@@ -399,6 +566,19 @@ def test_progress_lists_the_lab_that_was_begun():
     assert any(line.split() == ["softmax", "passed", "3", "of", "3"] for line in lines)
     assert any(line.startswith("hand_weights") and "not checked" in line for line in lines)
     assert not any("causal_mask" in line for line in lines)
+
+
+def test_progress_lists_the_lab_of_the_notebook_where_it_is_known(monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "/home/ada/02_causal_mask.ipynb")
+    check(lambda Q, K, V, mask=None: V, exercise="attention")
+    assert row_of("causal_mask") == ["not", "checked", "0", "of", "2"]
+    with pytest.raises(StopIteration):
+        row_of("hand_weights")
+
+
+def test_progress_lists_a_lab_even_if_all_that_was_checked_is_asked_for_in_several():
+    check(lambda Q, K, V, mask=None: V, exercise="attention")
+    assert len(repr(progress()).splitlines()) > 5
 
 
 def test_a_public_name_that_is_not_there_says_which_are():

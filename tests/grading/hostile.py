@@ -264,7 +264,10 @@ while True:
         while True: pass
     except BaseException: pass
 """,
-    "endless, without a clock": "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass",
+    "endless, without a clock": (
+        "import signal\nfor one in (signal.SIGALRM, signal.SIGPROF): signal.signal(one, signal.SIG_IGN)\n"
+        "while True: pass"
+    ),
     "endless, sleeping": "import time\nwhile True:\n    try:\n        time.sleep(1000)\n    except BaseException: pass",
     "memory": "big = [bytearray(10**8) for _ in range(1000)]",
     "recursion": "def f(): return f()\nf()",
@@ -284,6 +287,7 @@ while True:
 TABLES = {
     "ends the process": "import os; os._exit(0)",
     "exits": "raise SystemExit",
+    "interrupts": "raise KeyboardInterrupt",
     "never ends": "import time; time.sleep(1000)",
 }
 BOMBS = {
@@ -328,7 +332,8 @@ FUNCTIONS = {
         "timed_out",
     ),
     "endless, without a clock": (
-        "import signal; signal.signal(signal.SIGALRM, signal.SIG_IGN)\n    while True: pass",
+        "import signal\n    for one in (signal.SIGALRM, signal.SIGPROF): signal.signal(one, signal.SIG_IGN)\n"
+        "    while True: pass",
         "timed_out",
     ),
     "ends the process": ("import os; os._exit(0)", "crashed"),

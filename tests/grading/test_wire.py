@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 
+from labkit.answer import read
 from labkit.exercise import Answer
 from labkit.grading.sandbox import wire
 from labkit.grading.sandbox.host import answer, ran
 from labkit.grading.sandbox.wire import Ended, Packer, TooSlow, Unpacker, Unreadable, frame, receive
+from labkit.plain import foreign
 
 CELLS = ["def f(x):\n    return x / 0"]
 tables = arrays(st.sampled_from(sorted(wire.DTYPES)), array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
@@ -132,8 +134,63 @@ def test_no_array_is_larger_than_anyone_needs_or_has_longer_sides(shape):
         Unpacker(bytes(8 * 10**6)).unpack(["array", "<f8", list(shape)])
 
 
-def test_an_errors_words_do_not_pass_on_the_numbers_that_a_function_was_asked_with():
-    message = {"error": "[[0.25 -1.5]", "error_type": "<b>", "line": "raise", "shapes": "Q (2, 2)"}
-    assert answer(message, {}, CELLS) == Answer(error="…", error_type="?b?", shapes="Q (2, 2)")
-    message = {"error": "3.25e-7 of -.5, in (4, 5) and 7", "error_type": "E", "shapes": "secret"}
-    assert answer(message, {}, CELLS).error == "… of …, in (4, 5) and 7"
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("[[0.25 -1.5]", "…"),
+        ("3.25e-7 of -.5, in (4, 5) and 7", "… of …, in (…, …) and …"),
+        ("309/1000 -144/1000", "…/… …/…"),
+        ("Q_90_1321", "…"),
+        ("Cannot cast from dtype('float64') to dtype('int64')", "Cannot cast from dtype('float64') to dtype('int64')"),
+    ],
+)
+def test_an_errors_words_do_not_pass_on_the_numbers_that_a_function_was_asked_with(words, told):
+    assert answer({"error": words, "error_type": "ValueError"}, {}, CELLS).error == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("ValueError", "ValueError"),
+        ("LinAlgError", "LinAlgError"),
+        ("UFuncTypeError", "UFuncTypeError"),
+        ("OwnError", "OwnError"),
+        ("Q_90_1321", "an error of its own"),
+        ("<b>", "an error of its own"),
+    ],
+)
+def test_the_name_of_an_error_is_told_if_somebody_else_knows_it(kind, told):
+    assert answer({"error_type": kind}, {}, ["class OwnError(Exception): pass"]).error_type == told
+
+
+@pytest.mark.parametrize(
+    ("shapes", "told"),
+    [
+        ("Q (2, 2), v (3,)", "Q (2, 2), v (3,)"),
+        ("Q ()", "Q ()"),
+        ("Q (90, 1321)", ""),
+        ("Q_90 (2, 2)", ""),
+        ("secret", ""),
+    ],
+)
+def test_shapes_are_told_of_names_on_the_line_that_is_shown(shapes, told):
+    message = {"error_type": "ValueError", "line": "Q @ v", "shapes": shapes}
+    assert answer(message, {}, ["def f(Q, v):\n    Q @ v"]).shapes == told
+    assert answer(message, {}, ["def f(Q, v):\n    Q + v"]).shapes == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("90, 1321", "a str, and not"),
+        ([["90", 1321.0]], "text at row 1, column 1, 'text': numbers"),
+        (foreign("Q_90_1321"), "an object of its own, and not"),
+        (foreign("ndarray of type Q_90"), "an object of its own, and not"),
+        (foreign("list that is too long or goes too deep"), "a list that is too long or goes too deep, and not"),
+        (foreign("ndarray of type datetime64"), "an ndarray of type datetime64, and not"),
+        (foreign("generator"), "a generator, and not"),
+        (foreign("Own"), "an Own, and not"),
+    ],
+)
+def test_no_text_in_a_value_passes_on_the_numbers_that_a_function_was_asked_with(value, said):
+    assert said in read(answer({"value": value}, {}, ["class Own: pass"]).value).text

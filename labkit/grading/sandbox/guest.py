@@ -22,13 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from ...asking import TimeUp, ask, is_students, timed, words_of
+from ...answer import words_of
+from ...asking import TimeUp, ask, is_students, timed
 from ...exercise import Answer
+from ...plain import foreign
 from . import standin
-from .wire import LARGEST_FRAME, OUT_OF_MEMORY, Packer, Unpacker, foreign, frame, receive, send, send_frames
+from .wire import LARGEST_FRAME, OUT_OF_MEMORY, PATIENCE, frame, receive, send, send_frames
 
 MAGIC = re.compile(r"(\s*)(?:([\w\s,]+=)\s*[%!].*|[%!?].*|[\w.]+\s*\?+\s*$)")
-LARGEST_TABLE = 20_000  # characters and bytes; a table has some dozens of cells
+LARGEST_TABLE = 20_000  # bytes; a table has some dozens of cells
 TABLE_SECONDS = 0.5  # for an object of a class of one's own to say what it holds
 SOON = 0.02  # seconds: many small answers go together
 UNSAID = vars(Answer())
@@ -72,7 +74,7 @@ def serve(host: socket.socket, layers: Iterable[str]) -> None:
 def new_main() -> ModuleType:
     """The module in which the cells run, and what Jupyter puts at hand there."""
     main = sys.modules["__main__"] = ModuleType("__main__")
-    main.__dict__.update(display=standin.Idle(), get_ipython=standin.Idle())
+    main.__dict__.update(display=print, get_ipython=standin.Idle())
     builtins.input = nobody_to_answer
     random.seed(0)
     np.random.seed(0)
@@ -119,7 +121,7 @@ def run_cell(main: ModuleType, number: int, source: str, seconds: float) -> dict
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return told(error, getattr(error, "lineno", 0), getattr(error, "text", "") or "", getattr(error, "offset", 0))
     try:
-        timed(lambda: execute(code, main), (), seconds)
+        timed(lambda: execute(code, main), seconds, PATIENCE)
     except TimeUp:
         return {
             "type": "TimeUp",
@@ -190,17 +192,12 @@ def found(main: ModuleType, labkit: ModuleType, wanted: Iterable[str]) -> dict[s
 def sendable(value: Any) -> Any:
     """What a table holds, or something that says that it is none."""
     try:
-        return timed(plainly, (value,), TABLE_SECONDS)
-    except BaseException:  # a student's object may do anything when it is read
+        read = ask(lambda: value, {}, TABLE_SECONDS, PATIENCE)
+    except KeyboardInterrupt:  # nobody is there who might interrupt: it is the student's own
         return too_much(value)
-
-
-def plainly(value: Any) -> Any:
-    packer = Packer()
-    tree, raw = packer.pack(value), b"".join(packer.arrays)
-    if max(len(str(tree)), len(raw)) > LARGEST_TABLE:
-        raise ValueError("guest: a table must be small; got one that isn't. Ask for less.")
-    return Unpacker(raw).unpack(tree)
+    if read.error_type or read.timed_out or len(frame({"value": read.value})) > LARGEST_TABLE:
+        return too_much(value)
+    return read.value
 
 
 # ---- exercises -------------------------------------------------------------------------------------------------------
@@ -213,7 +210,7 @@ def answer_all(host: socket.socket, functions: Mapping[str, Callable]) -> None:
         function, seconds = functions[message["exercise"]], message["seconds"]
         frames, sent = b"", time.monotonic()
         for args in message["ask"]:
-            answer = ask(function, args, seconds)
+            answer = ask(function, args, seconds, PATIENCE)
             only_the_guest()
             frames += framed({name: value for name, value in vars(answer).items() if value is not UNSAID[name]})
             if time.monotonic() - sent > SOON:
@@ -237,14 +234,9 @@ def end_the_rest() -> None:
 
 
 def framed(message: dict[str, Any]) -> bytes:
-    """An answer to be sent; a value that is too large or too deep is replaced by something that says so."""
-    try:
-        framed = frame(message)
-    except (ValueError, RecursionError, MemoryError):
-        framed = b""
-    if 0 < len(framed) <= LARGEST_FRAME:
-        return framed
-    return frame(message | {"value": too_much(message.get("value"))})
+    """An answer to be sent; a value that is too large is replaced by something that says so."""
+    framed = frame(message)
+    return framed if len(framed) <= LARGEST_FRAME else frame(message | {"value": too_much(message.get("value"))})
 
 
 def too_much(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The host's side: start the fork server, receive guests, run their cells, ask their functions."""
 
+import builtins
 import contextlib
 import os
 import re
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +18,21 @@ from typing import Any
 import numpy as np
 
 from ...exercise import Answer
+from ...judge import CASTS
+from ...plain import foreign
 from .server import END, GUEST, KEEPER, READY, STATUS
-from .wire import LONGEST_TEXT, LONGEST_WORDS, OUT_OF_MEMORY, Ended, TooSlow, Unreadable, exactly, receive, send
+from .wire import (
+    LONGEST_TEXT,
+    LONGEST_WORDS,
+    OUT_OF_MEMORY,
+    PATIENCE,
+    Ended,
+    TooSlow,
+    Unreadable,
+    exactly,
+    receive,
+    send,
+)
 
 START_SECONDS = 60.0
 MOST_ERRORS = 1000
@@ -34,19 +49,30 @@ START = (
     "import sys; sys.path[:] = [sys.argv[1], *sys.path, *{sys.argv[2]}.difference(sys.path)]; "
     "from labkit.grading.sandbox.server import main; sys.path.pop(0)"
 )
-NUMBERS_IN_WORDS = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?|\[[^]]*\]?")  # of an input that is kept back, for all we know
-SHAPES = re.compile(r"(\w{1,80} \([\d, ]*\)(, |$)){1,4}")
+NUMBERS_IN_WORDS = re.compile(r"\[[^]]*\]?|([-+]?\.?\w*\d[\w.]*)+")  # of an input that is kept back, for all we know
+SHAPES = re.compile(r"(\w{1,80} \((\d{1,3}(, |,?(?=\))))*\)(, |$)){1,4}")
+KNOWN = {*vars(builtins), *vars(np), *vars(np.linalg), *CASTS}  # names of Python's and NumPy's own
+KNOWN |= {kind.__name__ for kind in vars(types).values() if isinstance(kind, type)}
+OF_OURS = {"of", "shape", "type", "that", "is", "too", "long", "or", "goes", "deep"}  # see ``plain``
 
 Numbers = Callable[[str, int], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """How long a student's code may run: one cell, one call of a function, all of a submission."""
+    """How long a student's code may run.
+
+    Attributes
+    ----------
+    cell, call : float
+        Of computing, for one cell and for one call of a function. By the clock it may be ``PATIENCE`` times as many.
+    submission : float
+        By the clock, for all of a submission: many times what a right one takes, on a busy machine, too.
+    """
 
     cell: float = 5.0
     call: float = 2.0
-    submission: float = 60.0
+    submission: float = 300.0
 
 
 class Gone(Exception):
@@ -189,12 +215,12 @@ class Guest:
         asked: list[tuple[str, int]] = []
         left = sorted(set(range(len(self.cells))).difference(skip))
         self.tell({"cells": self.cells, "wanted": list(wanted), "skip": sorted(skip), "seconds": self.seconds.cell})
-        due = time.monotonic() + self.seconds.cell + SLACK
+        due = time.monotonic() + PATIENCE * self.seconds.cell + SLACK
         while True:
             match self.hear(due - time.monotonic()):
                 case {"began": int(cell)} if cell in left[:1]:
                     self.cell = left.pop(0)
-                    due = time.monotonic() + self.seconds.cell + SLACK
+                    due = time.monotonic() + PATIENCE * self.seconds.cell + SLACK
                 case {"stopped": int(cell)} if cell == self.cell:
                     self.stopped.add(self.cell)
                 case {"numbers": [str(name), int(attempt)]} if len(asked) < MOST_ASKED:
@@ -214,7 +240,7 @@ class Guest:
         """
         self.tell({"exercise": function, "ask": [dict(args) for args in inputs], "seconds": self.seconds.call})
         for args in inputs:
-            said = answer(self.hear(self.seconds.call + SLACK), args, self.cells)
+            said = answer(self.hear(PATIENCE * self.seconds.call + SLACK), args, self.cells)
             yield said
             if said.timed_out:
                 return
@@ -320,22 +346,45 @@ def lost_cell(said: Mapping[str, Any]) -> dict[str, Any]:
 def answer(message: Mapping[str, Any], args: Mapping[str, Any], cells: Sequence[str]) -> Answer:
     """An answer, each of whose fields is of its own kind whatever the guest said.
 
-    What a function is asked with is kept back: an error's words may not pass on its numbers, and a line is shown only
-    if it stands in the notebook.
+    What a function is asked with is kept back: no text may pass on its numbers. So a line or a name is shown only if
+    it stands in the notebook or in NumPy, and any other text without its digits or not at all.
     """
     line, shapes = words_in(message, "line"), words_in(message, "shapes")
+    line = line if any(line in cell for cell in cells) else ""
+    names = set(re.findall(r"\w+(?= \()", shapes))
     said = Answer(
-        line=line if any(line in cell for cell in cells) else "",
-        shapes=shapes if SHAPES.fullmatch(shapes) else "",
+        line=line,
+        shapes=shapes if SHAPES.fullmatch(shapes) and names.issubset(re.findall(r"\w+", line)) else "",
         printed=words_in(message, "printed", LONGEST_TEXT),
         unattempted=message.get("unattempted") is True,
         timed_out=message.get("timed_out") is True,
     )
     if kind := words_in(message, "error_type"):
-        words = NUMBERS_IN_WORDS.sub("…", words_in(message, "error"))
-        return replace(said, error=words, error_type=re.sub(r"\W", "?", kind)[:LONGEST_KIND])
+        words = NUMBERS_IN_WORDS.sub(lambda said: said[0] if said[0] in KNOWN else "…", words_in(message, "error"))
+        known = is_known(kind, cells)
+        return replace(said, error=words, error_type=kind[:LONGEST_KIND] if known else "an error of its own")
     altered = texts(message.get("altered"))
-    return replace(said, value=message.get("value"), altered=tuple(name for name in args if name in altered))
+    value = without_texts(message.get("value"), cells)
+    return replace(said, value=value, altered=tuple(name for name in args if name in altered))
+
+
+def without_texts(value: Any, cells: Sequence[str]) -> Any:
+    """The same value with a stand-in for each text, and for each name of a type that nobody knows."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, list | tuple):
+        items = [without_texts(item, cells) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        kind, *more = re.findall(r"\w+", type(value).__name__) or [""]
+        is_ours = is_known(kind, cells) and all(word in OF_OURS or word in KNOWN or word.isdigit() for word in more)
+        return foreign(type(value).__name__ if is_ours else "object of its own")
+    return value
+
+
+def is_known(name: str, cells: Sequence[str]) -> bool:
+    """Whether a name is Python's or NumPy's, or stands in the notebook."""
+    return name in KNOWN or (name.isidentifier() and any(re.search(rf"\b{name}\b", cell) for cell in cells))
 
 
 def words_in(said: Mapping[str, Any], name: str, most: int = LONGEST_WORDS) -> str:

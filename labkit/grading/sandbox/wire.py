@@ -6,12 +6,12 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...answer import plain
+from ...plain import foreign
 
 HEAD = struct.Struct("!II")
 LARGEST_FRAME = 4_000_000  # bytes of JSON, and of arrays, in what a guest says
@@ -21,6 +21,7 @@ MOST_ITEMS = 50_000
 MOST_DEEP = 30  # lists within lists
 MOST_AXES = 8
 OUT_OF_MEMORY = 111  # a guest's exit status
+PATIENCE = 5  # times as long as code may compute, by the clock: the machine may be busy with others
 DTYPES = {f"<{kind}{size}" for kind, sizes in {"f": "248", "i": "248", "u": "248", "c": "8"}.items() for size in sizes}
 DTYPES |= {"|b1", "|i1", "|u1", "<c16"}
 NO_TEXT = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what no page, terminal or file should get
@@ -148,31 +149,19 @@ class Packer(Counted):
         if isinstance(value, list | tuple):
             kind = "tuple" if isinstance(value, tuple) else "list"
             return [kind, [self.pack(item, deep + 1) for item in value]]
-        return self.pack_foreign(value, deep)
-
-    def pack_foreign(self, value: Any, deep: int) -> Any:
-        """An array, whatever says that it can be one, or the name of its type."""
         kind = type(value).__name__
-        if isinstance(value, bytes | dict | set | Iterator) or callable(value):
-            return ["other", kind]
-        if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
-            return ["other", f"{kind} of shape {value.shape}"]
-        if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
-            return self.pack(value.tolist(), deep)  # there may be dots in it
-        try:
-            array = plain(value)
-        except Exception:  # a foreign object's own conversion may raise anything
-            return ["other", kind]
-        return self.pack(array.tolist(), deep) if array.dtype.kind in "US" else self.pack_array(array, kind)
+        if isinstance(value, np.ndarray | np.generic):
+            return self.pack_array(np.asarray(value), kind)
+        return ["other", kind]
 
     def pack_array(self, array: np.ndarray, kind: str) -> Any:
+        if not fits(array.shape, array.itemsize):
+            return ["other", f"{kind} of shape {array.shape}"]
         if array.dtype.kind in "fc" and array.dtype.newbyteorder("<").str not in DTYPES:
             array = array.astype(float if array.dtype.kind == "f" else complex)  # longer than any that is expected
         dtype = array.dtype.newbyteorder("<").str
         if dtype not in DTYPES:
-            return ["other", f"{kind} of type {array.dtype}"]
-        if not fits(array.shape, array.itemsize):
-            return ["other", f"{kind} of shape {array.shape}"]
+            return ["other", f"{kind} of type {array.dtype.type.__name__}"]
         self.arrays.append(array.astype(dtype, copy=False).tobytes())
         return ["array", dtype, list(array.shape)]
 
@@ -225,8 +214,3 @@ class Unpacker(Counted):
 def fits(shape: Sequence[int], itemsize: int) -> bool:
     """Whether an array is no larger than anyone needs; one that holds nothing may still have long sides."""
     return len(shape) <= MOST_AXES and math.prod(n or 1 for n in shape) * itemsize <= LARGEST_ARRAY
-
-
-def foreign(kind: str) -> Any:
-    """Something that is no table of numbers, and of which only its name is known."""
-    return type(re.sub(r"[^\w ().,\[\]]", "?", kind)[:80], (dict,), {})()
