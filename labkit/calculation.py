@@ -10,6 +10,7 @@ All functions work on leading axes too: one head and many are the same chain (No
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,23 +18,50 @@ import numpy as np
 
 from .exercise import Way
 
-# Quantity -> the function that makes it. The order is the order of the calculation.
-RIGHT: dict[str, Callable] = {
-    "projected": lambda X, X_kv, W_Q, W_K, W_V: (X @ W_Q, X_kv @ W_K, X_kv @ W_V),
-    "parts": lambda projected, n_heads: tuple(split(Y, n_heads) for Y in projected),
-    "Q": lambda parts: parts[0],
-    "K": lambda parts: parts[1],
-    "V": lambda parts: parts[2],
-    "allowed": lambda mask: mask,
-    "raw_scores": lambda Q, K: Q @ K.swapaxes(-1, -2),
-    "scores": lambda raw_scores, d_k: raw_scores / d_k**0.5,
-    "masked_scores": lambda scores, allowed: scores if allowed is None else np.where(allowed, scores, -np.inf),
-    "weights": lambda masked_scores: softmax(masked_scores),
-    "output": lambda weights, V: weights @ V,
-    "merged": lambda output: merge(output),
-    "final": lambda merged, W_O: merged @ W_O,
+
+@dataclass(frozen=True)
+class Quantity:
+    """What the calculation makes at one place.
+
+    Attributes
+    ----------
+    make : callable
+        The right way; its parameters name the quantities that it needs.
+    words : str
+        What a student reads, to go on from "your".
+    step : str
+        The step to look at when it is wrong and no mistake is recognised (see ``exercise.PRODUCT_OF_STEP``).
+    """
+
+    make: Callable
+    words: str
+    step: str
+
+
+# The order is the order of the calculation.
+QUANTITIES: dict[str, Quantity] = {
+    "projected": Quantity(
+        lambda X, X_kv, W_Q, W_K, W_V: (X @ W_Q, X_kv @ W_K, X_kv @ W_V), "projected queries", "heads"
+    ),
+    "parts": Quantity(lambda projected, n_heads: tuple(split(Y, n_heads) for Y in projected), "heads", "heads"),
+    "Q": Quantity(lambda parts: parts[0], "queries", "heads"),
+    "K": Quantity(lambda parts: parts[1], "keys", "heads"),
+    "V": Quantity(lambda parts: parts[2], "values", "heads"),
+    "allowed": Quantity(lambda mask: mask, "mask", "mask"),
+    "raw_scores": Quantity(lambda Q, K: Q @ K.swapaxes(-1, -2), "raw scores", "scores"),
+    "scores": Quantity(lambda raw_scores, d_k: raw_scores / d_k**0.5, "scores", "scale"),
+    "masked_scores": Quantity(
+        lambda scores, allowed: scores if allowed is None else np.where(allowed, scores, -np.inf),
+        "masked scores",
+        "mask",
+    ),
+    "weights": Quantity(lambda masked_scores: softmax(masked_scores), "weights", "softmax"),
+    "output": Quantity(lambda weights, V: weights @ V, "output", "mix"),
+    "merged": Quantity(lambda output: merge(output), "merged heads", "heads"),
+    "final": Quantity(lambda merged, W_O: merged @ W_O, "output", "heads"),
+    "fact": Quantity(lambda fact: fact, "answer", "hand"),  # no chain makes it
 }
-ORDER = {quantity: place for place, quantity in enumerate(RIGHT)}
+ORDER = {quantity: place for place, quantity in enumerate(QUANTITIES)}
 
 # A skipped step hands on what it was given.
 PASSES_ON = {"parts": "projected", "scores": "raw_scores", "masked_scores": "scores", "final": "merged"}
@@ -44,7 +72,7 @@ SIZES = {"d_k": ("Q", -1), "d_v": ("V", -1), "n_q": ("Q", -2), "n_k": ("K", -2),
 
 def chain(first: str, last: str) -> tuple[str, ...]:
     """The steps from one quantity to another, both included, in the order of the calculation."""
-    return tuple(RIGHT)[ORDER[first] : ORDER[last] + 1]
+    return tuple(QUANTITIES)[ORDER[first] : ORDER[last] + 1]
 
 
 def steps_from(given: Iterable[str], answer: str) -> tuple[str, ...]:
@@ -128,7 +156,7 @@ def run(
         elif step in skipped:
             known[step] = known[PASSES_ON[step]]
         else:
-            known[step] = apply(RIGHT[step], known)
+            known[step] = apply(QUANTITIES[step].make, known)
         for way in spoils:
             if way.makes == step and applies(way, known):
                 known["answer"] = known[step]

@@ -179,7 +179,7 @@ def run_alone(lineup: Lineup, way: Way, indices: list[int]) -> np.ndarray:
     """All numbers of a way's answers to several inputs, kept nowhere; none if one of them raises."""
     exercise = lineup.exercise
     try:
-        all_known = [run(exercise.steps, dict(lineup.inputs[i]), (way,), exercise.skips) for i in indices]
+        all_known = [run(exercise.quantities, dict(lineup.inputs[i]), (way,), exercise.skips) for i in indices]
         return all_numbers(answer_of(exercise, known) for known in all_known)
     except Exception:  # a mistaken step may raise anything
         return all_numbers([])
@@ -218,20 +218,23 @@ def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
     if isinstance(numbers, Raised):
         return lineup.pairs
     guesses = lineup.pair_guesses(index)
-    hiding = {s.ways[0] for s in lineup.singles if hides_all(lineup.calculation(s.ways, index).get("allowed"))}
+    alone = {suspect.ways[0]: lineup.calculation(suspect.ways, index).get("allowed") for suspect in lineup.singles}
+    rows = {way: row_with_a_key(allowed) for way, allowed in alone.items() if allowed is not None}
     may_raise = number_of_sizes(lineup, index) > 1  # a loop may run where shapes don't fit, but alike ones do
 
     def is_plausible(pair: Suspect, guess: np.ndarray | Raised | None) -> bool:
         if isinstance(guess, Raised):
             return may_raise
-        return guess is None or pair.ways[0] in hiding or not differ_at_a_glance(guess, numbers)
+        row = rows.get(pair.ways[0], 0)
+        return guess is None or row is None or not differ_at_a_glance(guess, numbers, row)
 
     return [pair for pair, guess in zip(lineup.pairs, guesses, strict=True) if is_plausible(pair, guess)]
 
 
-def hides_all(allowed: np.ndarray | None) -> bool:
-    """Whether a mask leaves a query without any key, so that a look at one number proves nothing."""
-    return allowed is not None and not np.asarray(allowed).any(axis=-1).all()
+def row_with_a_key(allowed: np.ndarray) -> int | None:
+    """The last row of a mask (n_q, n_k) that has a key, if there is one: a look at another row proves nothing."""
+    rows = np.flatnonzero(np.asarray(allowed).any(axis=-1))
+    return int(rows[-1]) if rows.size else None
 
 
 def weigh(lineup: Lineup, suspects: Iterable[Suspect], seen: Mapping[int, Seen]) -> Weighed:
@@ -292,7 +295,9 @@ def explained_numbers(
     if differ_at_a_glance(guess, numbers) and (free is None or guess.shape != value.shape):
         return None
     coarser = max(mistake.coarser for mistake in suspect.mistakes)
-    if coarser > 1 and not np.nanmax(np.abs(guess), initial=0) > COARSE_SIZE:
+    if coarser > 1 and not (
+        np.nanmax(np.abs(guess), initial=0) > COARSE_SIZE and np.nanmax(np.abs(value), initial=0) > 1
+    ):
         return None  # against so coarse a measure, small numbers would all be equal
     by_hand = any(mistake.step == "hand" for mistake in suspect.mistakes)
     within = numbers.within * (coarser if by_hand else numbers.slack)
@@ -302,7 +307,7 @@ def explained_numbers(
     right = lineup.right(index)
     if right.shape != guess.shape:
         return guess.size
-    return int((~near(right, value, numbers.within) & ~near(right, guess, numbers.within) & ~free).sum())
+    return int((~near(right, value, numbers.within) & ~near(right, guess, within) & ~free).sum())
 
 
 def free_cells(known: Mapping[str, Any], numbers: Numbers) -> np.ndarray | None:
@@ -317,16 +322,19 @@ def free_cells(known: Mapping[str, Any], numbers: Numbers) -> np.ndarray | None:
     return free
 
 
-def differ_at_a_glance(guess: np.ndarray, numbers: Numbers) -> bool:
-    """Shapes, and one number, with room for what rounding by hand may do: that settles most comparisons."""
+def differ_at_a_glance(guess: np.ndarray, numbers: Numbers, row: int = 0) -> bool:
+    """Shapes, and one number, with room for what rounding by hand may do: that settles most comparisons.
+
+    The number is the first one of a row, or one in the middle.
+    """
     a, b = guess, numbers.value
     if a.shape != b.shape or a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
         return True
     if a.size == 0:
         return False
-    middle = a.size // 2
-    within = numbers.within.item(middle) if isinstance(numbers.within, np.ndarray) else numbers.within
-    return abs(a.item(middle) - b.item(middle)) > within * (MOST_SLACK if numbers.slack > 1 else 1)
+    place = row * a.shape[-1] if row else a.size // 2
+    within = numbers.within.item(place) if isinstance(numbers.within, np.ndarray) else numbers.within
+    return abs(a.item(place) - b.item(place)) > within * (MOST_SLACK if numbers.slack > 1 else 1)
 
 
 def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -73,6 +73,7 @@ class Answer:
     unattempted : bool
         There is nothing but a placeholder yet.
     timed_out : bool
+        It was stopped before anything came back.
     """
 
     value: Any = None
@@ -140,6 +141,10 @@ class Mistake:
         It is said but costs nothing.
     frequent : bool
         It is named before others that come to the same.
+    in_code : bool
+        Nobody makes it on paper.
+    look_at : str
+        The step that hints are about, where it isn't the one at which the mistake shows.
     coarser : float
         In a table, numbers may be off by so many times what rounding allows.
     ways : list of Way
@@ -155,6 +160,8 @@ class Mistake:
     sentence: str
     remark: bool = False
     frequent: bool = False
+    in_code: bool = False
+    look_at: str = ""
     coarser: float = 1.0
     ways: list[Way] = field(default_factory=list)
 
@@ -201,7 +208,7 @@ def mistake(
     skips : str, optional
         Steps that hand on what they were given, separated by spaces.
     **kind
-        ``remark``, ``frequent``, ``coarser``: see ``Mistake``.
+        ``remark``, ``frequent``, ``in_code``, ``look_at``, ``coarser``: see ``Mistake``.
     """
 
     def record(function: Callable) -> Mistake:
@@ -213,7 +220,7 @@ def mistake(
 
 @dataclass(frozen=True)
 class Exercise:
-    """A question whose right answer a chain of steps computes.
+    """A question whose right answer a chain of quantities computes.
 
     Attributes
     ----------
@@ -221,8 +228,8 @@ class Exercise:
         The function's name, or the keyword of a table.
     labs : tuple of str
         Where it is asked.
-    steps : tuple of str
-        The quantities of the chain in the order in which they are made (see ``calculation``).
+    quantities : tuple of str
+        Those of the chain, in the order in which they are made (see ``calculation``).
     answer : str
         The quantity that is asked for.
     given : callable
@@ -233,7 +240,7 @@ class Exercise:
     cases : callable(rng) -> list of Case, optional
         The inputs of a function; a table has none.
     skips : tuple of str
-        Steps of the chain that hand on what they were given.
+        Those of the quantities that are what the one before was.
     before : tuple of (quantity, exercise) pairs
         Earlier tables that this one goes on from.
     own : bool
@@ -252,7 +259,7 @@ class Exercise:
 
     name: str
     labs: tuple[str, ...]
-    steps: tuple[str, ...]
+    quantities: tuple[str, ...]
     answer: str
     given: Callable[[Mapping[str, Any]], dict]
     points: float = 1
@@ -277,6 +284,8 @@ class Outcome:
 
     Attributes
     ----------
+    exercise : str
+        Its name.
     status : str
         One of ``STATUSES``.
     points, max_points : float

@@ -1,68 +1,95 @@
 """Words for students: from a verdict to an outcome with its message, its hints and its HTML.
 
 All that students read is here, but for the mistakes' own sentences (``mistakes``), those about frequent wrong answers
-(``exercises``) and the properties that an answer breaks (``properties``).
+(``exercises``), about guesses (``exercises.guesses``) and the properties that an answer breaks (``properties``).
 """
 
 import html
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .answer import Fault, number, where
-from .calculation import ORDER, SIZES, look_up
+from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
-from .exercise import PRODUCT_OF_STEP, Exercise, Mistake, Outcome
-from .exercises.guesses import Guess, fits
+from .exercise import Exercise, Mistake, Outcome
+from .exercises.inputs import WITHOUT
 from .judge import Tried, Verdict
 from .mistakes import MISTAKES
 
-WHAT = {
-    "projected": "projected queries",
-    "parts": "heads",
-    "allowed": "mask",
-    "raw_scores": "raw scores",
-    "scores": "scores",
-    "masked_scores": "masked scores",
-    "weights": "weights",
-    "output": "output",
-    "merged": "merged heads",
-    "final": "output",
-    "fact": "answer",
-}
 
-LOOK_AT = {
-    "scores": "Look at the step that compares queries with keys and makes the raw scores.",
-    "scale": "Look at the step that makes the raw scores moderate, before the softmax.",
-    "mask": "Look at the step that keeps hidden keys out, between scores and softmax.",
-    "softmax": "Look at the softmax, the step from scores to weights.",
-    "mix": "Look at the last step of a head, where the weights meet another matrix.",
-    "heads": "Look at how the heads are made, cut apart, laid together and projected.",
-    "cross": "Look at which sequence each projection is applied to.",
-    "hand": "Look at how the numbers are written down: rounding, order, unit.",
-    "conduct": "Look at what the function takes and gives back, not at its numbers.",
-}
+@dataclass(frozen=True)
+class Help:
+    """What helps at one step of the calculation.
 
-READ = {
-    "scores": "Note 3.2, sections 1 and 3; the definition of the score matrix in the definitions.",
-    "scale": "Note 3.2, section 2, on the root of d_k, and the worked example in section 8.",
-    "mask": "Note 3.2, sections 3 and 4; the definitions of the attention mask and of the causal mask.",
-    "softmax": "Note 3.2, section 4, and the definition of the attention weights.",
-    "mix": "Note 3.2, sections 1 and 4, last step; the convex combination in the definition of the weights.",
-    "heads": "Note 3.2, section 3, on several heads, and the definition of multi-head attention.",
-    "cross": "Note 3.2, section 1, self versus cross; the definition of queries, keys and values.",
-    "hand": "Note 3.2, section 8: the worked example shows how many decimals are carried.",
-    "conduct": "The text above the exercise says what goes in and what comes out.",
-}
+    Attributes
+    ----------
+    look_at : str
+        The first hint.
+    read : str
+        The second one: where it is written.
+    question : str
+        What is asked where no mistake is recognised.
+    """
 
-# The step to look at when this quantity is wrong and no mistake is recognised.
-STEP_OF = {product: step for step, product in PRODUCT_OF_STEP.items()}
-STEP_OF |= {"allowed": "mask", "fact": "hand", **dict.fromkeys(("projected", "merged", "final"), "heads")}
+    look_at: str
+    read: str
+    question: str
+
+
+HELP = {
+    "scores": Help(
+        "Look at the step that compares queries with keys and makes the raw scores.",
+        "Note 3.2, sections 1 and 3; the definition of the score matrix in the definitions.",
+        "Take one query and one key: what comes of comparing just these two?",
+    ),
+    "scale": Help(
+        "Look at the step that makes the raw scores moderate, before the softmax.",
+        "Note 3.2, section 2, on the root of d_k, and the worked example in section 8.",
+        "Take one raw score: what is it made smaller by, and why by that?",
+    ),
+    "mask": Help(
+        "Look at the step that keeps hidden keys out, between scores and softmax.",
+        "Note 3.2, sections 3 and 4; the definitions of the attention mask and of the causal mask.",
+        "Take one row: which keys may its query use, and what becomes of the others?",
+    ),
+    "softmax": Help(
+        "Look at the softmax, the step from scores to weights.",
+        "Note 3.2, section 4, and the definition of the attention weights.",
+        "Take one row of scores by hand: which powers does it give, and what is each of them divided by?",
+    ),
+    "mix": Help(
+        "Look at the last step of a head, where the weights meet another matrix.",
+        "Note 3.2, sections 1 and 4, last step; the convex combination in the definition of the weights.",
+        "Take one query: how much of each value does it get?",
+    ),
+    "heads": Help(
+        "Look at how the heads are made, cut apart, laid together and projected.",
+        "Note 3.2, section 3, on several heads, and the definition of multi-head attention.",
+        "Follow one token, which is a row: what becomes of its numbers, step by step?",
+    ),
+    "cross": Help(
+        "Look at which sequence each projection is applied to.",
+        "Note 3.2, section 1, self versus cross; the definition of queries, keys and values.",
+        "Follow one query: which sequence does it come from, and which one does it ask?",
+    ),
+    "hand": Help(
+        "Look at how the numbers are written down: rounding, order, unit.",
+        "Note 3.2, section 8: the worked example shows how many decimals are carried.",
+        "Which numbers of the question did you use, and which one not yet?",
+    ),
+    "conduct": Help(
+        "Look at what the function takes and gives back, not at its numbers.",
+        "The text above the exercise says what goes in and what comes out.",
+        "What does the function hand over at its end, and what is asked for?",
+    ),
+}
+LOOK_AT_THE_LINE = "Look at the line that raised the error, and at what meets there."
 
 REMARKS = {
     "uses_half_precision": "The numbers came back as float16, which keeps about three digits. Is that enough for you?",
@@ -91,8 +118,8 @@ def outcome(verdict: Verdict) -> Outcome:
         mistakes=verdict.mistakes,
         together=verdict.together,
         remarks=verdict.remarks,
-        message="\n".join(sentences(verdict)),
-        smallest=smallest_input(verdict.smallest),
+        message=in_singular("\n".join(sentences(verdict))),
+        smallest=in_singular(smallest_input(verdict)),
         hints=hints(verdict),
         weights=weights,
         mask=mask,
@@ -112,7 +139,7 @@ def with_html(one: Outcome) -> Outcome:
 def sentences(verdict: Verdict) -> list[str]:
     """The paragraphs of the message."""
     if verdict.status == "passed":
-        return ["Right on every input that was tried." if verdict.tried else "Right.", *remark_sentences(verdict)]
+        return [right(verdict), *remark_sentences(verdict)]
     if verdict.status == "unattempted":
         return [unattempted(verdict)]
     if verdict.status == "timed_out":
@@ -120,21 +147,16 @@ def sentences(verdict: Verdict) -> list[str]:
     return [*seen(verdict), *named(verdict)]
 
 
-def guessed(name: str, value: Any, guess: Guess, numbers: Mapping[str, Any]) -> Outcome:
-    """What is said to a guess: nothing is at stake, and nothing is told before it was made."""
-    right = guess.answer(numbers)
-    if value is None or "Ellipsis" in repr(value):
-        dots = "No guess yet: write one in place of the dots, and run this cell again."
-        return without_verdict(name, "unattempted", 0, dots)
-    verdict = ", and so it is" if fits(value, right) else f"; it is {say(right)}"
-    return without_verdict(name, "guessed", 0, f"You guessed {say(value)}{verdict}.\n{guess.words}")
+def right(verdict: Verdict) -> str:
+    """What is said of an answer that passed."""
+    if verdict.right_for:
+        return f"Right for your {verdict.right_for}, which don't fit yet."
+    return "Right on every input that was tried." if verdict.tried else "Right."
 
 
-def say(value: Any) -> str:
-    """A number, a word, or several of them, as one would say it."""
-    if isinstance(value, list | tuple | set | np.ndarray):
-        return ", ".join(map(say, value)) or "none"
-    return number(value) if isinstance(value, int | float | np.number) else str(value)
+def in_singular(text: str) -> str:
+    """The same with one key, and not with 1 keys."""
+    return re.sub(r"(?<!by )\b1 (querie|key|value|head|token|row)s\b", r"1 \1", text).replace("1 querie ", "1 query ")
 
 
 def unattempted(verdict: Verdict) -> str:
@@ -166,7 +188,8 @@ def seen(verdict: Verdict) -> list[str]:
     shown = verdict.shown
     if shown is None or shown.fault is None:
         return []
-    return [f"With {shown.case.label}, {seen_from_function(verdict.exercise, shown, shown.fault)}"]
+    unmasked = f" {WITHOUT}" if shown.case.part == WITHOUT and shown.kind == "raised" else ""
+    return [f"With {shown.case.label}{unmasked}, {seen_from_function(verdict.exercise, shown, shown.fault)}"]
 
 
 def seen_in_table(verdict: Verdict) -> list[str]:
@@ -191,14 +214,14 @@ def seen_from_function(exercise: Exercise, shown: Tried, fault: Fault) -> str:
     if shown.answer.error_type:
         return raised(shown)
     if fault.kind == "numbers":
-        return f"your {WHAT[exercise.answer]} {fault.text}"
+        return f"your {QUANTITIES[exercise.answer].words} {fault.text}"
     if fault.kind in ("type", "nothing"):
         return f"it {fault.text}; an array of shape {shown.right.shape} is asked for."
     if fault.kind == "shape":
         return f"the answer {fault.text}; {shown.right.shape} is asked for."
     if shown.case.raises and shown.value is not None:
         return f"you get {number(shown.value.flat[-1])} and no error."
-    return f"you get {fault.text} of your {WHAT[exercise.answer]}."
+    return f"you get {fault.text} of your {QUANTITIES[exercise.answer].words}."
 
 
 def raised(shown: Tried) -> str:
@@ -206,7 +229,7 @@ def raised(shown: Tried) -> str:
     answer = shown.answer
     line = f"your line `{answer.line}` raised" if answer.line else "it raised"
     met = f" The shapes there: {answer.shapes}." if answer.shapes else ""
-    return f"{line} {answer.error_type}: {answer.error.rstrip('.')}.{met}"
+    return f"{line} {answer.error_type}: {answer.error.rstrip('. ')}.{met}"
 
 
 def named(verdict: Verdict) -> list[str]:
@@ -221,26 +244,49 @@ def named(verdict: Verdict) -> list[str]:
 
 
 def property_or_place(verdict: Verdict) -> list[str]:
-    """What else there is to say of an answer that no mistake explains."""
-    said = [verdict.broken[0].upper() + verdict.broken[1:].removesuffix(".")] if verdict.broken else []
-    return [one if one.endswith("?") else one + "." for one in said] + question_of_rows(verdict.shown)
+    """What else there is to say of an answer that no mistake explains, and what to do next."""
+    said = sentence(verdict.said)
+    if verdict.exercise.is_table and not isinstance(verdict.value, np.ndarray):  # what to write has been said
+        return [said] if said else []
+    if said.endswith("?") or ". " in said:  # it asks, or says what to do
+        return [said]
+    return [*([said] if said else []), question(verdict)]
 
 
-def smallest_input(args: Mapping[str, Any]) -> str:
-    """An input to be worked out by hand, if there is one that is small enough for that."""
-    if not args or sum(np.size(value) for value in args.values()) > MOST_BY_HAND:
+def sentence(said: str) -> str:
+    return said and said[0].upper() + said[1:].removesuffix(".") + ("" if said.endswith("?") else ".")
+
+
+def question(verdict: Verdict) -> str:
+    """What is asked where no mistake is recognised."""
+    shown = verdict.shown
+    if verdict.fault is not None:
+        return "What does each row of this table stand for, and what each column?"
+    if shown is not None and shown.case.raises and shown.answer.error_type:
+        return "An error is asked for here, but is this one raised because the row is empty?"
+    if shown is not None and shown.kind == "raised" and shown.answer.line:
+        return "What stands in that line when it fails, and of which shape or type is it?"
+    if shown is not None and shown.kind == "raised":
+        return "What is the function given, in which order, and what does it take?"
+    if shown is not None and shown.kind == "shape" and shown.right.ndim == 2 and "Q" in shown.case.args:
+        n_q = len(shown.right)
+        if shown.value is None or shown.value.ndim < 2 or len(shown.value) != n_q:
+            return f"{count(n_q, 'query asks', 'queries ask')} here. How many answers does each of them get?"
+    if shown is not None and shown.kind == "shape":
+        return "Which axis is too long, too short or missing, and what does it count?"
+    return HELP[step_of(verdict)].question
+
+
+def smallest_input(verdict: Verdict) -> str:
+    """An input to be worked out by hand, if there is one that is small enough for that, and what is seen there."""
+    args, shown = verdict.smallest, verdict.shown
+    if shown is None or not args or sum(np.size(value) for value in args.values()) > MOST_BY_HAND:
         return ""
     inputs = ", ".join(f"{name} = {short(value)}" for name, value in args.items())
-    return f"The smallest input that shows it: {inputs}. Work it out by hand: where do you part?"
-
-
-def question_of_rows(shown: Tried | None) -> list[str]:
-    """What to ask where the rows of an answer are too few or too many."""
-    if shown is None or shown.kind != "shape" or shown.right.ndim != 2 or "Q" not in shown.case.args:
-        return []
-    rows = None if shown.value is None or shown.value.ndim < 2 else len(shown.value)
-    n_q = len(shown.right)
-    return [] if rows == n_q else [f"{n_q} queries ask here. How many answers does each of them get?"]
+    if args is shown.case.args:
+        return f"The input: {inputs}. Work it out by hand and compare."
+    there = f" There, {verdict.said_there}." if verdict.said_there else ""
+    return f"The smallest input that shows it: {inputs}.{there} Work it out by hand and compare."
 
 
 def short(value: Any) -> str:
@@ -262,6 +308,8 @@ def tell(mistake: Mistake, fields: Mapping[str, Any]) -> str:
 def fields_of(verdict: Verdict) -> dict[str, Any]:
     """The numbers that a mistake's sentence may name, from the student's answer and the calculation behind it."""
     known = verdict.calculation
+    if verdict.exercise.is_table and verdict.exercise.answer == "weights":
+        known = {**known, "weights": verdict.value}  # as they stand there, in two decimals
     fields: dict[str, Any] = {}
     for name in (*SIZES, "n_heads"):
         with suppress(KeyError):
@@ -273,6 +321,8 @@ def fields_of(verdict: Verdict) -> dict[str, Any]:
 def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
     """Row totals, the largest weight, and the largest weight on a hidden key."""
     weights = known.get("weights")
+    if weights is None and "masked_scores" in known:
+        weights = softmax(known["masked_scores"])  # what they would come to
     if weights is None or np.ndim(weights) == 0:
         return {}
     heads = np.array(weights, dtype=float, ndmin=3)
@@ -332,9 +382,19 @@ def remark_sentences(verdict: Verdict) -> list[str]:
 
 def hints(verdict: Verdict) -> tuple[str, str]:
     """The step to look at, and what to read."""
-    steps = [MISTAKES[id].step for id in verdict.mistakes]
-    step = steps[0] if steps else verdict.exercise.step or STEP_OF[verdict.exercise.answer]
-    return LOOK_AT[step], READ[step]
+    helps = HELP[step_of(verdict)]
+    raised = not verdict.mistakes and verdict.shown is not None and verdict.shown.answer.line
+    return LOOK_AT_THE_LINE if raised else helps.look_at, helps.read
+
+
+def step_of(verdict: Verdict) -> str:
+    """The step to look at."""
+    if verdict.mistakes:
+        mistake = MISTAKES[verdict.mistakes[0]]
+        return mistake.look_at or mistake.step
+    if verdict.shown is not None and verdict.shown.kind in ("raised", "type", "nothing"):
+        return "conduct"
+    return verdict.exercise.step or QUANTITIES[verdict.exercise.answer].step
 
 
 def weights_behind(verdict: Verdict) -> tuple[tuple, tuple]:

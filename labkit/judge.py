@@ -1,5 +1,6 @@
 """Compare answers with the right ones and find the mistake. Runs no student code: it asks for answers."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -9,12 +10,20 @@ import numpy as np
 
 from .answer import Fault, compare, read, tolerance, without_leading_ones
 from .diagnosis import Numbers, Seen, diagnose
-from .exercise import PRODUCT_OF_STEP, Answer, Case, Exercise
+from .exercise import Answer, Case, Exercise
 from .exercises import EXERCISES
 from .lineup import Lineup, Raised, Suspect
-from .mistakes import MISTAKES
 from .properties import Ask, broken
 
+ACCIDENTS = (
+    "NameError",
+    "UnboundLocalError",
+    "AttributeError",
+    "TypeError",
+    "IndexError",
+)  # few raise these on purpose
+MISFIT = re.compile("broadcast|not aligned|mismatch in its core dimension")  # NumPy's words for shapes
+REFUSES = re.compile(r"\b(raise|assert)\b")
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
 LOOSELY = 1e-2  # where scores are so large that even right answers lose digits
@@ -80,15 +89,19 @@ class Verdict:
     remarks : tuple of str
     suspects : tuple of Suspect
         Who may have made the mistakes, and what the first one's ``calculation`` gives, by quantity.
-    broken : str
-        What else there is to say of an answer that no mistake explains.
+    said : str
+        What else there is to say of an answer that no mistake explains; in lower case and without a stop.
     tried : tuple of Tried
-        Of a function: all its cases. ``shown`` is the one to be told of, and ``smallest`` a smaller input that is
-        as wrong.
+        Of a function: all its cases. ``shown`` is the one to be told of, ``smallest`` a smaller input that is answered
+        as wrongly, and ``said_there`` what there is to say of that.
     value : array or str, optional
         Of a table: its numbers, or the word that stands there; ``fault`` says why it can't be judged.
     open_places, wrong_places : tuples of places
         Cells of a table, counted from 0.
+    within : float or array (...)
+        How far off a cell may be.
+    right_for : str
+        The table before, where this one is right for that alone, and that isn't right itself.
     """
 
     exercise: Exercise
@@ -100,14 +113,17 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     calculation: Mapping[str, Any] = field(default_factory=dict)
-    broken: str = ""
+    said: str = ""
     tried: tuple[Tried, ...] = ()
     shown: Tried | None = None
     smallest: Mapping[str, Any] = field(default_factory=dict)
+    said_there: str = ""
     value: np.ndarray | str | None = None
     fault: Fault | None = None
     open_places: tuple[tuple[int, ...], ...] = ()
     wrong_places: tuple[tuple[int, ...], ...] = ()
+    within: float | np.ndarray = 0.0
+    right_for: str = ""
 
     def accusing(self, suspects: list[Suspect], calculation: Mapping[str, Any]) -> "Verdict":
         """The same with suspects found, the most likely first, and what the first one's calculation gives."""
@@ -128,7 +144,9 @@ def cases_and_lineup(name: str, seed: int) -> tuple[list[Case], Lineup]:
     return cases, lineup
 
 
-def judge_function(exercise: Exercise, ask: Ask, seed: int = 0, part: str | None = None) -> Verdict:
+def judge_function(
+    exercise: Exercise, ask: Ask, seed: int = 0, part: str | None = None, *, shrink: bool = True
+) -> Verdict:
     """Ask a function with every case of an exercise and judge what comes back.
 
     Parameters
@@ -140,11 +158,17 @@ def judge_function(exercise: Exercise, ask: Ask, seed: int = 0, part: str | None
         Draws the inputs.
     part : str, optional
         Judge only this part of the exercise.
+    shrink : bool
+        Look for a smaller input to show, where no mistake is recognised.
     """
     with np.errstate(all="ignore"):
         cases, lineup = cases_and_lineup(exercise.name, seed)
         wanted = [i for i, case in enumerate(cases) if part in (None, case.part)]
         verdict = ask_all(exercise, cases, wanted, lineup, ask)
+        shown = verdict.shown
+        if shown is not None and shown.kind in ("values", "finite") and not verdict.mistakes:
+            found = broken(exercise, ask, shown.case.args, shown.kind, shrink)
+            verdict = replace(verdict, said=found.said, smallest=found.smaller, said_there=found.said_there)
     return verdict if part is None else replace(verdict, weight=1 / len(parts_of(exercise)))
 
 
@@ -154,7 +178,18 @@ def parts_of(exercise: Exercise) -> tuple[str, ...]:
 
 
 def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Lineup, ask: Ask) -> Verdict:
-    """Ask with the wanted ones of the cases; the first that isn't attempted or takes too long is the last."""
+    """Ask with some of the cases; the first that isn't attempted or takes too long is the last.
+
+    Parameters
+    ----------
+    exercise : Exercise
+    cases : list of Case
+    wanted : list of int
+        Places of the cases to ask with.
+    lineup : Lineup
+        The suspects on these cases.
+    ask : callable(args) -> Answer
+    """
     tried: dict[int, Tried] = {}
     for i in wanted:
         tried[i] = try_case(cases[i], lineup, i, ask)
@@ -172,18 +207,24 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
     status = "crashed" if all(one.answer.error_type for one in bad.values()) else "failed"
     verdict = Verdict(exercise, status, share_of_parts(tried.values()), tried=tuple(tried.values()), shown=shown)
     verdict = explain(verdict, lineup, tried, bad)
-    if not verdict.mistakes and shown.kind in ("values", "finite"):
-        sentence, args = broken(exercise, ask, shown.case.args)
-        verdict = replace(verdict, broken=sentence, smallest=args)
     return replace(verdict, remarks=tuple(remark for remark in remarks if remark not in verdict.mistakes))
 
 
 def try_case(case: Case, lineup: Lineup, index: int, ask: Ask) -> Tried:
-    """Ask with one case, which is input ``index`` of the lineup, and compare."""
+    """Ask with one case and compare.
+
+    Parameters
+    ----------
+    case : Case
+    lineup : Lineup
+    index : int
+        The case's place among the lineup's inputs.
+    ask : callable(args) -> Answer
+    """
     answer = ask(case.args)
     right = lineup.right(index)
     if answer.error_type:
-        fault = None if case.raises else Fault("raised", answer.error)
+        fault = None if case.raises and not by_accident(answer) else Fault("raised", answer.error)
         return Tried(case, right, answer, fault=fault)
     value = several_things(answer.value, right) or read(answer.value)
     if isinstance(value, Fault):
@@ -193,6 +234,16 @@ def try_case(case: Case, lineup: Lineup, index: int, ask: Ask) -> Tried:
     fault = Fault("values", "came back without an error") if case.raises else compare(value, right, large)
     far_too_large = fault and fault.kind == "shape" and value.size > LARGEST_ANSWER
     return Tried(case, right, answer, None if far_too_large else value, fault)
+
+
+def by_accident(answer: Answer) -> bool:
+    """Whether an error arose from a slip of the code's and not from refusing an argument.
+
+    A line that raises on purpose, or one that isn't known, is none.
+    """
+    if not answer.line or REFUSES.search(answer.line):
+        return False
+    return answer.error_type in ACCIDENTS or bool(MISFIT.search(answer.error))
 
 
 def several_things(value: Any, right: np.ndarray) -> Fault | None:
@@ -267,7 +318,16 @@ def is_remark(one: Tried) -> bool:
 
 
 def explain(verdict: Verdict, lineup: Lineup, tried: dict[int, Tried], bad: dict[int, Tried]) -> Verdict:
-    """Name the mistakes, if there are any that explain what came back."""
+    """Name the mistakes, if there are any that explain what came back.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        Without mistakes so far.
+    lineup : Lineup
+    tried, bad : dicts
+        Index of the input -> what came of it: of all inputs, and of those that cost points.
+    """
     known_at_sight = at_sight(bad.values())
     if known_at_sight:
         return replace(verdict, mistakes=(known_at_sight,))
@@ -304,10 +364,15 @@ def at_sight(bad: Iterable[Tried]) -> str:
     bad = list(bad)
     if all(one.kind == "nothing" for one in bad) and any(one.answer.printed for one in bad):
         return "prints_instead_of_returning"
-    if all(one.case.raises for one in bad):
+    if all(accepts_an_empty_row(one) for one in bad):
         return EMPTY_ROW
     whole = [one for one in bad if one.answer.error_type in CASTS or "infinity to integer" in one.answer.error]
     return "truncates_to_integers" if len(whole) == len(bad) else ""
+
+
+def accepts_an_empty_row(one: Tried) -> bool:
+    """Whether an answer was given where an error is asked for."""
+    return one.case.raises and not one.answer.error_type
 
 
 def as_seen(one: Tried) -> Seen:
@@ -330,8 +395,6 @@ def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], bad
     worked = [(i, lineup.calculation(first.ways, i)) for i in indices]
     index, calculation = next(((i, c) for i, c in worked if "raised" not in c), worked[0])
     verdict = replace(verdict, shown=bad[index]).accusing(suspects, calculation)
-    if any(one.case.raises for one in bad.values()):
-        steps = list(PRODUCT_OF_STEP)
-        ids = sorted((*first.ids, EMPTY_ROW), key=lambda id: steps.index(MISTAKES[id].step))
-        return replace(verdict, mistakes=tuple(ids), together=True)
+    if any(map(accepts_an_empty_row, bad.values())):  # what spoils the case that is shown comes first
+        return replace(verdict, mistakes=(*first.ids, EMPTY_ROW), together=True)
     return verdict

@@ -74,17 +74,18 @@ def step_place(mistake: Mistake, way: Way) -> int:
 
 def singles(exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> Iterator[Suspect]:
     """All single mistakes that an exercise has room for, way by way, the common ones first."""
-    names = {*inputs[0], *exercise.steps, "answer"}
+    names = {*inputs[0], *exercise.quantities, "answer"}
     names |= {size for size, (quantity, _) in SIZES.items() if quantity in names}
     left_out = steps_left_out(exercise, inputs)
     for mistake in MISTAKES.values():
-        if mistake.remark or mistake.step in left_out or mistake.id in exercise.no_mistakes:
+        on_paper = mistake.in_code and exercise.is_table and not exercise.exact
+        if mistake.remark or on_paper or mistake.step in left_out or mistake.id in exercise.no_mistakes:
             continue
         for way in mistake.ways:
             way = replace(way, makes=exercise.answer) if way.makes == "answer" else way
             about_heads = mistake.step == "heads" and way.makes != "projected"
             wanted = {*parameters(way.function), *(["n_heads"] if about_heads else [])}
-            if way.makes in exercise.steps and wanted <= names:
+            if way.makes in exercise.quantities and wanted <= names:
                 yield Suspect((mistake,), (way,))
 
 
@@ -159,7 +160,7 @@ class Lineup:
 
     def work_out(self, ways: tuple[Way, ...], index: int) -> dict[str, Any]:
         """The same, anew."""
-        steps, known = self.exercise.steps, dict(self.inputs[index])
+        steps, known = self.exercise.quantities, dict(self.inputs[index])
         if len(ways) == 2:  # all that comes before the second mistake is as with the first alone
             known = dict(self.calculation(ways[:1], index))
             known.pop("raised", None)
@@ -228,7 +229,7 @@ class Lineup:
             if np.shape(product) == np.shape(known[made]):
                 done.append(number)
                 products.append(product)
-        rest = [step for step in self.exercise.steps if ORDER[step] > ORDER[made]]
+        rest = [step for step in self.exercise.quantities if ORDER[step] > ORDER[made]]
         try:
             stack = run(rest, {**known, made: np.stack(products)}, (), self.exercise.skips)[self.exercise.answer]
         except Exception:

@@ -1,24 +1,24 @@
-"""When no mistake is recognised: a property that the answer breaks, on the smallest input that shows it.
+"""When no mistake is recognised: a property that the answer breaks, and the smallest input that shows one.
 
 That weights are positive and add to 1, and that an output is a mix of the values that it may use, is in the
 definition of the attention weights; the other properties follow from Note 3.2, sections 1 to 4.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .answer import compare, number, read, where, without_leading_ones
-from .calculation import run
+from .answer import Fault, compare, near, number, read, where, without_leading_ones
+from .calculation import chain, run
 from .exercise import Answer, Exercise
+from .exercises.inputs import with_mask
 from .lineup import answer_of
 
 Args = Mapping[str, Any]  # a function's arguments by name
 Ask = Callable[[Args], Answer]  # puts a question to a student's function
 
-MOST_SECONDS = 1.0
 MOST_ASKS = 120  # how often a function is asked while an input is made smaller
 
 # Which axes grow and shrink together: q queries, k keys, d and v widths, t tokens, s tokens of the other sequence.
@@ -28,17 +28,16 @@ AXES = {"Q": "qd", "K": "kd", "V": "kv", "scores": "qk", "mask": "qk", "Y": "t-"
 class Probe:
     """Asks a student's function with inputs of one's own making and knows the right answer to each.
 
-    It asks no more once ``MOST_ASKS`` questions have been put or ``MOST_SECONDS`` have passed.
+    It asks no more once ``MOST_ASKS`` questions have been put, or one took too long. A ``kind`` of fault is looked for.
     """
 
-    def __init__(self, exercise: Exercise, ask: Ask) -> None:
-        self.exercise, self.ask, self.left = exercise, ask, MOST_ASKS
-        self.until = time.monotonic() + MOST_SECONDS
+    def __init__(self, exercise: Exercise, ask: Ask, kind: str) -> None:
+        self.exercise, self.ask, self.kind, self.left = exercise, ask, kind, MOST_ASKS
 
     def value(self, args: Args) -> np.ndarray | None:
         """What the function gives back, if that is numbers."""
         answer = self.ask(args)
-        self.left = 0 if answer.timed_out or time.monotonic() > self.until else self.left - 1
+        self.left = 0 if answer.timed_out else self.left - 1
         value = None if answer.error_type else read(answer.value)
         if not isinstance(value, np.ndarray):
             return None
@@ -47,18 +46,32 @@ class Probe:
     def known(self, args: Args) -> dict[str, Any]:
         """All quantities of the right calculation."""
         with np.errstate(all="ignore"):
-            return run(self.exercise.steps, self.exercise.given(args), (), self.exercise.skips)
+            return run(self.exercise.quantities, self.exercise.given(args), (), self.exercise.skips)
 
     def right(self, args: Args) -> np.ndarray:
         return answer_of(self.exercise, self.known(args))
 
     def is_wrong(self, args: Args) -> bool:
-        """Whether the function gives back numbers here, and wrong ones."""
+        """Whether the function gives back numbers here, and wrong ones of the kind that is looked for."""
         right = self.right(args)
-        if self.left <= 0 or not np.isfinite(right).all():
+        if self.left <= 0 or not np.isfinite(right).all() or not self.keeps_the_rule(args):
             return False
+        fault = self.fault(args)
+        return fault is not None and fault.kind == self.kind
+
+    def fault(self, args: Args) -> Fault | None:
+        """What is wrong with the numbers that the function gives back."""
         value = self.value(args)
-        return value is not None and compare(value, right) is not None
+        return None if value is None else compare(value, self.right(args))
+
+    def keeps_the_rule(self, args: Args) -> bool:
+        """Whether an input to a special case still is one: its weights are those of the whole calculation."""
+        known = self.known(args)
+        if not {"Q", "K"} <= args.keys() or "weights" not in known:
+            return True
+        with np.errstate(all="ignore"):
+            whole = run(chain("allowed", "weights"), with_mask(args))["weights"]
+            return bool(near(known["weights"], whole, 1e-6).all())
 
 
 def smallest(probe: Probe, args: Args) -> dict[str, Any]:
@@ -103,8 +116,28 @@ def rounder(args: Args) -> Iterator[dict[str, Any]]:
             yield {**args, name: np.where(np.arange(value.size).reshape(value.shape) == i, 0, value)}
 
 
-def broken(exercise: Exercise, ask: Ask, args: Args) -> tuple[str, dict[str, Any]]:
-    """The first property that an answer breaks, and the input that shows it.
+@dataclass(frozen=True)
+class Shown:
+    """What an answer that no mistake explains can be shown by.
+
+    Attributes
+    ----------
+    said : str
+        A property that the answer in question breaks, in lower case and without a stop; "" for none.
+    smaller : dict
+        The smallest input like the one in question that is answered as wrongly; the same one if there is none, and
+        nothing if none is looked for.
+    said_there : str
+        A property that the answer to that one breaks.
+    """
+
+    said: str
+    smaller: Mapping[str, Any]
+    said_there: str
+
+
+def broken(exercise: Exercise, ask: Ask, args: Args, kind: str, shrink: bool = True) -> Shown:
+    """The first property that an answer breaks, and the smallest input like the one in question.
 
     Parameters
     ----------
@@ -113,26 +146,32 @@ def broken(exercise: Exercise, ask: Ask, args: Args) -> tuple[str, dict[str, Any
         Puts a question to the student's function.
     args : dict
         An input for which its answer is wrong.
-
-    Returns
-    -------
-    sentence : str
-        In lower case and without a stop; "" if no property is broken.
-    smaller : dict
-        The smallest input like ``args`` for which the answer is still wrong.
+    kind : str
+        The kind of that fault.
+    shrink : bool
+        Whether to look for a smaller input; if not, none is shown.
     """
-    probe = Probe(exercise, ask)
-    args = smallest(probe, args)
+    probe = Probe(exercise, ask, kind)
+    said = broken_property(probe, args)
+    if not shrink:
+        return Shown(said, {}, "")
+    smaller = smallest(probe, args)
+    if all(smaller[name] is args[name] for name in args):
+        return Shown(said, args, said)
+    fault = probe.fault(smaller)
+    return Shown(said, smaller, broken_property(probe, smaller) or (f"you get {fault.text}" if fault else ""))
+
+
+def broken_property(probe: Probe, args: Args) -> str:
+    """The first property that the answer to one input breaks, or ""."""
     value, known, right = probe.value(args), probe.known(args), probe.right(args)
     fault = None if value is None else compare(value, right)
-    if value is None or fault is None or fault.kind == "shape":
-        return "", args
-    if not np.isfinite(value).all():
-        return f"it holds {fault.text}", args
+    if value is None or fault is None or fault.kind != "values":
+        return ""
     if value.size > 1 and np.ptp(value.astype(float)) == 0 and np.ptp(right.astype(float)) > 0:
-        return f"all numbers of your answer are {number(value.flat[0])}", args
-    sentences = PROPERTIES[exercise.answer](probe, args, value, known) if exercise.answer in PROPERTIES else iter(())
-    return next(sentences, ""), args
+        return f"all numbers of your answer are {number(value.flat[0])}"
+    properties = PROPERTIES.get(probe.exercise.answer)
+    return next(properties(probe, args, value, known), "") if properties else ""
 
 
 def changed(before: np.ndarray, after: np.ndarray | None) -> str:
@@ -142,7 +181,14 @@ def changed(before: np.ndarray, after: np.ndarray | None) -> str:
     fault = compare(after, before)
     if fault is None:
         return ""
-    return f"{where(fault.place)} it was {number(before[fault.place])} and then {number(after[fault.place])}"
+    was, then = apart(before[fault.place], after[fault.place])
+    return f"{where(fault.place)} it was {was} and then {then}"
+
+
+def apart(a: float, b: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell one from the other."""
+    told = [(number(a), number(b)), *((f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in range(4, 12))]
+    return next((one for one in told if one[0] != one[1]), told[0])
 
 
 def allowed_pairs(known: Mapping[str, Any], n_q: int, n_k: int) -> np.ndarray:
@@ -164,7 +210,7 @@ def weights_properties(probe: Probe, args: Args, weights: np.ndarray, known: Arg
             j = int(np.argmax(np.where(allowed[i], 0, np.abs(row))))
             yield f"{name} gives {number(row[j])} to key {j + 1}, which is hidden"
         if abs(row.sum() - 1) > 1e-4:
-            yield f"{name} adds to {number(row.sum())}"
+            yield f"{name} adds to {apart(row.sum(), 1.0)[0]}"
         scores, top = known["masked_scores"][i], int(np.argmax(row))
         if scores[top] < scores.max() and row[top] > row[np.argmax(scores)]:
             yield f"{name} gives the most, {number(row[top])}, to key {top + 1}, whose score isn't the largest"
@@ -210,13 +256,13 @@ def final_properties(probe: Probe, args: Args, output: np.ndarray, known: Args) 
 
 
 def scores_properties(probe: Probe, args: Args, scores: np.ndarray, known: Args) -> Iterator[str]:
+    for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
+        yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
     doubled = probe.value({**args, "Q": 2 * args["Q"]})
     fault = None if doubled is None else compare(doubled, 2 * scores)
     if doubled is not None and fault and fault.place:
-        before, after = number(scores[fault.place]), number(doubled[fault.place])
+        before, after = apart(scores[fault.place], doubled[fault.place])
         yield f"twice as long a query should score twice as much; {where(fault.place)} it went from {before} to {after}"
-    for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
-        yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
 
 
 def moved_numbers(probe: Probe, args: Args, value: np.ndarray, known: Args) -> Iterator[str]:

@@ -3,16 +3,17 @@
 A number or a word that is asked for is a table, too: one without axes.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .answer import Fault, near, number, read, tolerance
 from .calculation import run, steps_from
-from .diagnosis import Numbers, Seen, diagnose
+from .diagnosis import ENOUGH_NUMBERS, Numbers, Seen, diagnose
 from .exercise import Exercise
+from .exercises import EXERCISES
 from .judge import Verdict
 from .lineup import Lineup, answer_of
 
@@ -21,14 +22,42 @@ LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
 A_HUNDREDTH = 0.021  # or two, which may come of rounding on the way
 A_SLIP = 0.006  # how near a frequent wrong answer has to come
 ROOT = 0.0012  # of the score: 1.73 for the root of 3
+LOW = -50  # scores: no score of a table comes near
 LONGEST_WORD = 80  # characters: none that is right has as many
 SLACK = 3.0  # numbers that were rounded on the way may be off by more than the last decimal
 
 Place = tuple[int, ...]
-Start = tuple[tuple[str, ...], dict[str, Any]]  # steps that are left, and the quantities to take them from
 
 
-def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> Verdict:
+@dataclass(frozen=True)
+class Start:
+    """Where a table may have started.
+
+    Attributes
+    ----------
+    quantities : tuple of str
+        Those that are left to be made.
+    known : dict
+        Those that they are made of.
+    own : str
+        The exercise of the student's own table that it starts from, "" if it starts from none.
+    own_is_right : bool
+        Whether all of that table fits.
+    """
+
+    quantities: tuple[str, ...]
+    known: dict[str, Any]
+    own: str = ""
+    own_is_right: bool = True
+
+
+def judge_table(
+    exercise: Exercise,
+    value: Any,
+    numbers: Mapping[str, Any],
+    tables: Mapping[str, Any],
+    former: Mapping[str, Any] = {},
+) -> Verdict:
     """Judge a table filled in by hand.
 
     Parameters
@@ -39,7 +68,10 @@ def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tabl
     numbers : dict
         The student's own numbers.
     tables : dict
-        What the student has filled in so far, by exercise: each table is judged from the one before it.
+        What the student has filled in so far, by exercise: each table is judged from the one before it, if that is
+        mostly right or its mistake is known.
+    former : dict of sequences, optional
+        What stood in them before they were changed: a wrong table may fit that.
 
     Returns
     -------
@@ -47,17 +79,22 @@ def judge_table(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tabl
         It earns the share of the cells that are right; numbers count as right within what two decimals show.
     """
     with np.errstate(all="ignore"):
-        return judge_filled(exercise, value, numbers, tables)
+        return judge_filled(exercise, value, numbers, tables, former)
 
 
-def judge_filled(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> Verdict:
-    """Judge a word, or read a table and see whether there is anything in it to be judged cell by cell."""
+def judge_filled(
+    exercise: Exercise, value: Any, numbers: Mapping[str, Any], tables: Mapping[str, Any], former: Mapping[str, Any]
+) -> Verdict:
+    """Judge a word, or read a table and see whether there is anything in it to be judged cell by cell.
+
+    The parameters are those of ``judge_table``.
+    """
     filled, open_places = close_open_cells(value)
     starts = starting_points(exercise, numbers, tables)
-    rights = [answer_of(exercise, run(steps, dict(known))) for steps, known in starts]
+    rights = [answer_of(exercise, run(start.quantities, dict(start.known))) for start in starts]
     if rights[0].dtype.kind == "U":
         return judge_word(exercise, value, str(rights[0]))
-    array = read(filled)
+    array = read(filled, "is")
     if isinstance(array, Fault):
         return Verdict(exercise, "failed", fault=array)
     if open_places and np.isnan(array.astype(float)).all():
@@ -65,37 +102,63 @@ def judge_filled(exercise: Exercise, value: Any, numbers: Mapping[str, Any], tab
     open_cells = opened(array.shape, open_places)  # before it may change its shape
     array = fit(array.astype(float), rights[0])
     if array.shape != rights[0].shape:
-        fault = Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape}")
+        fault = Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape or 'one number'}")
         return explain_table(Verdict(exercise, "failed", value=array, fault=fault), starts, as_filled(exercise, array))
-    return judge_cells(exercise, starts, rights, array, open_cells.reshape(array.shape))
+    verdict = judge_cells(exercise, starts, rights, array, open_cells.reshape(array.shape))
+    if verdict.status != "failed":
+        return verdict
+    earlier = former_starts(exercise, exercise.given(numbers), former)
+    return explain_cells(verdict, starts, earlier, rights)
 
 
 def judge_cells(
     exercise: Exercise, starts: list[Start], rights: list[np.ndarray], array: np.ndarray, open_cells: np.ndarray
 ) -> Verdict:
-    """Judge a table of the right shape, in which a cell may fit any one of the ``rights``."""
+    """Compare a table of the right shape, in which a cell may fit any one of the ``rights``.
+
+    Parameters
+    ----------
+    exercise : Exercise
+    starts : list of Start
+        The likeliest first.
+    rights : list of arrays (...)
+        What comes of each start.
+    array : array (...)
+        The table; nan where it is open.
+    open_cells : bool array (...)
+    """
     within = TWO_DECIMALS + (ROOT * np.abs(rights[0]) if exercise.answer == "scores" else 0)
     wrong = ~open_cells & ~np.any([near(array, right, within) for right in rights], axis=0)
     status = "failed" if wrong.any() else "unattempted" if open_cells.any() else "passed"
-    verdict = Verdict(
+    only_from_a_wrong_one = not (starts[0].own_is_right or near(array, rights[1], within).all())
+    return Verdict(
         exercise,
         status,
         share=float(1 - (wrong | open_cells).mean()),
         value=array,
         open_places=as_places(open_cells),
         wrong_places=as_places(wrong),
+        within=within,
+        right_for=starts[0].own if status == "passed" and only_from_a_wrong_one else "",
     )
-    if not wrong.any():
-        return verdict
-    slip = said_of_slip(exercise, array)
+
+
+def explain_cells(verdict: Verdict, starts: list[Start], earlier: list[Start], rights: list[np.ndarray]) -> Verdict:
+    """Find the words for wrong cells: a mistake, or what else there is to say; see ``judge_cells``."""
+    exercise, array = verdict.exercise, np.asarray(verdict.value)
+    wrong, open_cells = (opened(array.shape, places) for places in (verdict.wrong_places, verdict.open_places))
+    slip = said_of_slip(exercise, array) or said_of_finite_fill(verdict, rights[0])
     if slip:
-        return replace(verdict, broken=slip)
-    verdict = explain_table(verdict, starts, as_filled(exercise, array, within, open_cells))
-    if verdict.suspects:
+        return replace(verdict, said=slip)
+    if wrong.sum() >= ENOUGH_NUMBERS or not open_cells.any():  # few numbers that many mistakes explain tell nothing
+        numbers = as_filled(exercise, array, verdict.within, open_cells)
+        verdict = explain_table(verdict, starts, numbers, earlier)
+    if verdict.suspects or verdict.said:
         return verdict
-    if wrong.sum() == 1 and wrong.size >= 4:
+    in_a_table = exercise.answer != "fact" or rights[0].dtype == bool  # and not in a list of sizes
+    if wrong.sum() == 1 and wrong.size >= 4 and in_a_table and not open_cells.any():
         return replace(verdict, mistakes=("slips_in_one_cell",))
-    return replace(verdict, broken=property_of_table(exercise, array, wrong, rights))
+    return replace(verdict, said=property_of_table(exercise, array, wrong, rights))
 
 
 def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
@@ -106,6 +169,15 @@ def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
     return next(alike, "")
 
 
+def said_of_finite_fill(verdict: Verdict, right: np.ndarray) -> str:
+    """What is to be said of masked scores in which very low numbers stand for what no number can stand for."""
+    array, wrong = np.asarray(verdict.value), verdict.wrong_places
+    if verdict.exercise.answer != "masked_scores" or any(right[p] > LOW or not -np.inf < array[p] < LOW for p in wrong):
+        return ""
+    place = wrong[0]
+    return f"the place is right, but {number(array[place])} is a number. Is there a score that lies below it?"
+
+
 def as_places(cells: np.ndarray) -> tuple[Place, ...]:
     """Where a table of booleans is True."""
     return tuple(tuple(int(i) for i in place) for place in np.argwhere(cells))
@@ -114,24 +186,43 @@ def as_places(cells: np.ndarray) -> tuple[Place, ...]:
 def starting_points(exercise: Exercise, numbers: Mapping[str, Any], tables: Mapping[str, Any]) -> list[Start]:
     """Where the table may have started, the likeliest first: the student's table before, or the numbers themselves.
 
-    Without a table before, the numbers may also have been rounded on the way.
+    Without a table before that may be followed, the numbers may also have been rounded on the way.
     """
     known = exercise.given(numbers)
-    starts = [(exercise.steps, known)]
+    starts = [Start(exercise.quantities, known)]
     for quantity, name in exercise.before:
         steps = steps_from([quantity], exercise.answer)
         rounded = rounded_on_the_way(exercise, known, quantity)
         own = table_before(tables.get(name, ...), rounded[0])
-        if own is not None:
-            return [(steps, {**known, quantity: own}), *starts]
-        starts += [(steps, {**known, quantity: table}) for table in rounded]
+        judged = judge_table(EXERCISES[name], tables.get(name, ...), numbers, tables)
+        if own is not None and may_be_followed(judged):
+            return [Start(steps, {**known, quantity: own}, name, judged.status != "failed"), *starts]
+        starts += [Start(steps, {**known, quantity: table}) for table in rounded]
+    return starts
+
+
+def may_be_followed(verdict: Verdict) -> bool:
+    """Whether a table is good enough to go on from: one slip costs one step, but zeros earn nothing."""
+    if verdict.mistakes or not isinstance(verdict.value, np.ndarray):
+        return bool(verdict.mistakes)
+    filled = verdict.value.size - len(verdict.open_places)
+    return 2 * len(verdict.wrong_places) <= filled or bool(said_of_slip(verdict.exercise, verdict.value))
+
+
+def former_starts(exercise: Exercise, known: dict[str, Any], former: Mapping[str, Any]) -> list[Start]:
+    """Where the table may have started from a table before it that has been changed since."""
+    starts = []
+    for quantity, name in exercise.before:
+        steps, (right, _) = steps_from([quantity], exercise.answer), rounded_on_the_way(exercise, known, quantity)
+        tables = (table_before(value, right) for value in former.get(name, ()))
+        starts += [Start(steps, {**known, quantity: table}, name) for table in tables if table is not None]
     return starts
 
 
 def rounded_on_the_way(exercise: Exercise, known: Mapping[str, Any], quantity: str) -> list[np.ndarray]:
     """The right table before, rounded to two decimals once, and rounded at each step that leads to it."""
-    once, always = run(exercise.steps, dict(known)), dict(known)
-    for step in exercise.steps[: exercise.steps.index(quantity) + 1]:
+    once, always = run(exercise.quantities, dict(known)), dict(known)
+    for step in exercise.quantities[: exercise.quantities.index(quantity) + 1]:
         run((step,), always)
         if step != "allowed":
             always[step] = np.round(always[step], 2)
@@ -141,7 +232,7 @@ def rounded_on_the_way(exercise: Exercise, known: Mapping[str, Any], quantity: s
 def table_before(value: Any, right: np.ndarray) -> np.ndarray | None:
     """The student's own table before this one, as far as it is filled in; the right cells stand where it is open."""
     filled, _ = close_open_cells(value)
-    table = read(filled)
+    table = read(filled, "is")
     if not isinstance(table, np.ndarray) or np.isnan(table := table.astype(float)).all():
         return None
     table = fit(table, right)
@@ -182,16 +273,16 @@ def opened(shape: tuple[int, ...], places: Iterable[Place]) -> np.ndarray:
 
 def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     """Judge a word; of those with a sentence of their own it is said which there are to choose from."""
-    if value is Ellipsis or value is None:
+    if value is Ellipsis or value is None or (isinstance(value, str) and not value.strip()):
         return Verdict(exercise, "unattempted", open_places=((),))
-    word = str(value)[:LONGEST_WORD] if isinstance(value, str | np.ndarray | np.str_) else ""
+    word = str(value)[:LONGEST_WORD] if isinstance(value, str | int | float | np.ndarray) else ""
     plain = word.strip(" .!").lower()
     if plain == right:
         return Verdict(exercise, "passed", 1.0, value=word)
     slips = dict(exercise.slips)
     words = f"the words to choose from are {', '.join(sorted([right, *slips]))}" if slips else ""
     said = slips.get(plain, words)
-    return Verdict(exercise, "failed", value=word or type(value).__name__, broken=said)
+    return Verdict(exercise, "failed", value=word or type(value).__name__, said=said)
 
 
 def as_filled(
@@ -206,25 +297,39 @@ def as_filled(
     return Numbers(array, within, open_cells, SLACK)
 
 
-def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers) -> Verdict:
+def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers, earlier: Sequence[Start] = ()) -> Verdict:
     """Name the mistake behind a wrong table, looked for from the likeliest start first.
 
-    Two mistakes are looked for only in a table of some size.
+    One mistake on the way from there is likelier than a table before that was changed ``earlier``, and that likelier
+    than any other start. Two mistakes are looked for last, and only in a table of some size.
     """
-    lineups = [Lineup(replace(verdict.exercise, steps=steps), [known]) for steps, known in starts]
-    for pairs in (False, True) if numbers.value.size >= LARGE_ENOUGH else (False,):
-        for lineup in lineups:
-            suspects = diagnose(lineup, {0: Seen(numbers)}, pairs)
-            if suspects:
-                return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
+    exercise = verdict.exercise
+    lineups = [Lineup(replace(exercise, quantities=start.quantities), [start.known]) for start in starts]
+    pairs = [(lineups[0], True)] if numbers.value.size >= LARGE_ENOUGH else []
+    for lineup, in_pairs in [*((lineup, False) for lineup in lineups), *pairs]:
+        suspects = diagnose(lineup, {0: Seen(numbers)}, in_pairs)
+        if suspects:
+            return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
+        if lineup is lineups[0] and not in_pairs and any(fits(exercise, start, verdict) for start in earlier):
+            name = earlier[0].own
+            said = f"it fits your {name} as they were before you changed them. Work it out again from the new ones"
+            return replace(verdict, said=said)
     return verdict
+
+
+def fits(exercise: Exercise, start: Start, verdict: Verdict) -> bool:
+    """Whether all of a table is what comes of a start."""
+    right = answer_of(exercise, run(start.quantities, dict(start.known)))
+    return bool(near(np.asarray(verdict.value), right, verdict.within).all())
 
 
 def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, rights: list[np.ndarray]) -> str:
     """What is to be seen of a table that no mistake explains, or "" for nothing in particular."""
     off = np.min([np.abs(np.nan_to_num(array - right, nan=9, posinf=9, neginf=9)) for right in rights], axis=0)
     if off[wrong].max() <= A_HUNDREDTH:
-        return "it is a matter of rounding: no cell is off by more than a hundredth or two"
+        return (
+            "it is a matter of rounding: no cell is off by more than a hundredth or two. Carry more decimals on the way"
+        )
     if exercise.answer == "weights":
         for i, total in enumerate(np.atleast_2d(array).sum(axis=-1)):
             if abs(total - 1) > 0.03:

@@ -13,7 +13,7 @@ def who_does(exercise, ways):
     def ask(args):
         try:
             with np.errstate(all="ignore"):
-                known = run(exercise.steps, exercise.given(args), ways, exercise.skips)
+                known = run(exercise.quantities, exercise.given(args), ways, exercise.skips)
                 return Answer(value=answer_of(exercise, known))
         except Exception as error:
             return Answer(error=str(error), error_type=type(error).__name__)
@@ -24,4 +24,4 @@ def who_does(exercise, ways):
 def table_of(exercise, numbers, ways=()):
     """A table as a student with these mistakes fills it in."""
     with np.errstate(all="ignore"):
-        return answer_of(exercise, run(exercise.steps, exercise.given(numbers), ways, exercise.skips))
+        return answer_of(exercise, run(exercise.quantities, exercise.given(numbers), ways, exercise.skips))

@@ -10,7 +10,7 @@ from students import who_does
 from labkit.answer import number
 from labkit.calculation import SIZES
 from labkit.exercises import EXERCISES
-from labkit.feedback import outcome
+from labkit.feedback import HELP, outcome
 from labkit.judge import cases_and_lineup, judge_function
 from labkit.lineup import answer_of
 from labkit.mistakes import MISTAKES
@@ -86,10 +86,8 @@ def test_each_number_that_a_mistake_speaks_of_is_one_that_can_be_filled_in(mista
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_each_mistake_has_a_hint_on_its_step_and_a_section_to_read(mistake):
-    from labkit.feedback import LOOK_AT, READ
-
-    assert mistake.step in LOOK_AT and mistake.step in READ
-    assert "note" in READ[mistake.step].lower() or mistake.step == "conduct"
+    assert (mistake.look_at or mistake.step) in HELP
+    assert "note" in HELP[mistake.step].read.lower() or mistake.step == "conduct"
 
 
 SLIPS = [pytest.param(e, *slip, id=f"{e.name}-{n}") for e in EXERCISES.values() for n, slip in enumerate(e.slips)]
@@ -113,10 +111,10 @@ def test_a_frequent_wrong_answer_that_no_step_explains_is_told_in_words_of_its_o
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("0,8", "Your table holds text, such as '0,8': numbers stand without quotation marks, and with a point: 0.8."),
-        (" -.5 ", "Your table holds text, such as ' -.5 ': numbers stand without quotation marks."),
-        (["0,5", "x"], "such as '0,5': numbers stand without quotation marks, and with a point: 0.5."),
-        ("eighty", "Your table gave back a str, and not a table of numbers."),
+        ("0,8", "Your table holds text, '0,8': numbers stand without quotation marks, and with a point: 0.8."),
+        (" -.5 ", "Your table holds text, ' -.5 ': numbers stand without quotation marks."),
+        (["0,5", "x"], "at entry 1, '0,5': numbers stand without quotation marks, and with a point: 0.5."),
+        ("eighty", "Your table is a str, and not a table of numbers."),
     ],
 )
 def test_a_number_in_quotation_marks_is_told_how_numbers_are_written(value, said):

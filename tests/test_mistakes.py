@@ -1,16 +1,19 @@
 """Every declared mistake fails, is named, and is told apart from every other: picked up from the declarations."""
 
+import ast
 import random
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from students import table_of, who_does
 
-from labkit.calculation import RIGHT, SIZES, parameters
+import labkit.mistakes
+from labkit.calculation import QUANTITIES, SIZES, parameters
 from labkit.exercise import mistake as declare
 from labkit.exercises import EXERCISES, draw_numbers
-from labkit.feedback import outcome
+from labkit.feedback import HELP, outcome
 from labkit.judge import cases_and_lineup, judge_function
 from labkit.lineup import Lineup
 from labkit.mistakes import MISTAKES
@@ -38,7 +41,7 @@ exchanges_the_sequences keys_and_values_from_different_sequences masks_across_ca
 truncates_decimals gives_percent reads_rows_as_columns slips_in_one_cell changes_its_input prints_instead_of_returning
 keeps_the_old_sum keeps_the_old_output joins_without_rescaling takes_the_blocks_own_maximum rescales_upside_down
 averages_the_blocks drops_the_last_keys forgets_to_divide divides_in_every_block starts_the_maximum_at_zero
-counts_powers_from_zero
+counts_powers_from_zero stays_in_one_sequence projects_elementwise returns_the_values allows_one_key_too_many
 """.split()
 
 FUNCTIONS = [exercise for exercise in EXERCISES.values() if not exercise.is_table]
@@ -51,6 +54,7 @@ HIDDEN = {
     ("multi_head_attention", "scales_by_value_width", ""): "a head's values are as wide as its keys",
     ("multi_head_attention", "exchanges_the_sequences", ""): "there is one sequence",
     ("multi_head_attention", "keys_and_values_from_different_sequences", ""): "there is one sequence",
+    ("multi_head_attention", "stays_in_one_sequence", ""): "there is one sequence",
 }
 # Some of their ways only show on whole numbers, or under a mask, which not every exercise has.
 SOMETIMES_RIGHT = ("truncates_to_integers", "averages_the_values", "negates_the_scores", "uses_one_big_head")
@@ -99,9 +103,29 @@ def test_the_declared_ids_are_those_of_the_course():
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_each_parameter_names_a_quantity_that_there_is(mistake):
     """Otherwise the mistake would never come up, without a word."""
-    given = {"X", "X_kv", "W_Q", "W_K", "W_V", "W_O", "n_heads", "mask", "answer", "block", "summaries"}
+    given = {"X", "X_kv", "W_Q", "W_K", "W_V", "W_O", "n_heads", "mask", "answer", "block", "summaries", "lengths"}
     for way in mistake.ways:
-        assert set(parameters(way.function)) <= {*RIGHT, *SIZES, *given}
+        assert set(parameters(way.function)) <= {*QUANTITIES, *SIZES, *given}
+
+
+def test_no_id_is_declared_twice():
+    """The second function of a name would take the first one's place without a word."""
+    files = Path(labkit.mistakes.__file__).parent.glob("*.py")
+    functions = [f for file in files for f in ast.parse(file.read_text(encoding="utf-8")).body if is_mistake(f)]
+    assert [name for name, n in Counter(f.name for f in functions).items() if n > 1] == []
+    assert len(functions) == len(MISTAKES)
+
+
+def is_mistake(node):
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+    return any(isinstance(call, ast.Name) and call.id == "mistake" for call in calls)
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_each_quantity_has_words_and_a_step_to_look_at(name):
+    assert QUANTITIES[name].words and QUANTITIES[name].step in HELP
 
 
 def test_a_step_that_does_not_exist_is_refused_with_those_that_do():

@@ -497,12 +497,12 @@ def true_for_padding(lengths, n_k):
     return np.array([[False] * n + [True] * (n_k - n) for n in lengths])
 
 
-@wrong("leaks_one_step", "padding_mask")
+@wrong("allows_one_key_too_many", "padding_mask")
 def up_to_and_with(lengths, n_k):
     return np.arange(n_k) <= np.array(lengths)[:, None]
 
 
-@wrong("leaks_one_step", "padding_mask")
+@wrong("allows_one_key_too_many", "padding_mask")
 def counted_from_one(lengths, n_k):
     M = np.zeros((len(lengths), n_k), dtype=bool)
     for b, n in enumerate(lengths):

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..calculation import chain
 from ..exercise import Case, Exercise
-from .fixed_tables import asked_in, fact, table
 from .inputs import with_mask
+from .tables import asked_in, fact, table
 
 LAB = "04_beyond_one_sequence"
 
@@ -24,6 +24,7 @@ TOO_FAR = tuple(
         ([0, 0.71, 0.29], "(6.84, 2.58)"),
     )
 )
+AS_BEFORE = ([0.3, 0.5, 0.2], "these are the weights as they were. Which of them is to be given away, and to whom?")
 ONE_SEQUENCE = "then one sequence would talk to itself. Which of the three has to come from those who are asked?"
 SPLIT_PAIR = "a key and a value with the same number belong to one token. Do they here?"
 NAMES = "one of these two words is for outputs that go where their tokens go, the other for outputs that stay. Which?"
@@ -47,6 +48,10 @@ BEFORE_CROSS_ATTENTION = asked_in(
         ),
         ([[3, 4], [5, 4], [5, 2], [5, 3], [3, 2]], "all is well but for the weights. Do queries stand in their rows?"),
         (
+            [[3, 4], [5, 4], [5, 2], [3, 3], [3, 2]],
+            "all is well but for the weights: here one sequence would ask itself. Over whom is a query's choice?",
+        ),
+        (
             [[3, 4], [5, 4], [5, 2], [3, 5], [5, 2]],
             "all is well but for the output. Who gets an output, who was asked?",
         ),
@@ -66,7 +71,7 @@ def cross_cases(rng: np.random.Generator) -> list[Case]:
 CROSS_ATTENTION = Exercise(
     name="cross_attention",
     labs=(LAB,),
-    steps=chain("projected", "output"),
+    quantities=chain("projected", "output"),
     answer="output",
     given=with_mask,
     points=4,
@@ -103,7 +108,9 @@ AFTER_CROSS_ATTENTION = asked_in(
         (40_000, "this is the table of 200 tokens among themselves. How many ask here?"),
     ),
     halfway_output=table("output", HALFWAY),
-    other_weights=Exercise("", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=TOO_FAR),
+    other_weights=Exercise(
+        "", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=(*TOO_FAR, AS_BEFORE)
+    ),
     removal_outputs=fact(
         [[5], [44 / 7], [4]],
         ([[2], [4.4], [3.6]], "here the weights that are left add to 0.4, 0.7 and 0.9. What does a softmax see to?"),

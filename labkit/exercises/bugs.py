@@ -7,8 +7,8 @@ import numpy as np
 from ..calculation import chain, run
 from ..exercise import Exercise
 from ..mistakes import MISTAKES
-from .fixed_tables import asked_in, fact
 from .inputs import causal
+from .tables import asked_in, fact
 
 D_K = 4  # not divided, or divided by all of it, scores are twice or half of what they should be
 

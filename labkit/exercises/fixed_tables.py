@@ -3,58 +3,10 @@
 The notes' 2 x 2 example is Note 3.2, section 2, and its identity section 8; the lesson's is lesson 05.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
-from ..calculation import steps_from
-from ..exercise import Exercise
-from .inputs import causal, with_mask
-
-Slip = tuple[Any, str]  # a frequent wrong answer, and what is said of it
-
-
-def table(
-    answer: str,
-    given: Mapping[str, Any],
-    before: tuple[tuple[str, str], ...] = (),
-    slips: tuple[Slip, ...] = (),
-    step: str = "",
-) -> Exercise:
-    """A table that the chain makes of what is given, still without a name.
-
-    Parameters
-    ----------
-    answer : str
-        The quantity that is asked for.
-    given : dict
-        Quantities as numbers, nested lists or arrays.
-    before, slips, step
-        See ``Exercise``, and ``after``.
-    """
-
-    def quantities(numbers: object) -> dict[str, Any]:
-        return with_mask({name: np.asarray(value) for name, value in given.items()})
-
-    return Exercise("", (), steps_from(given, answer), answer, quantities, before=before, slips=slips, step=step)
-
-
-def after(quantity: str, name: str) -> tuple[tuple[str, str], ...]:
-    """The table before, by its quantity and its name."""
-    return ((quantity, name),)
-
-
-def fact(value: Any, *slips: Slip, step: str = "") -> Exercise:
-    """An answer that no chain makes: a size, a count, a word; with what is said of the commonest wrong ones."""
-    return Exercise("", (), (), "fact", lambda numbers: {"fact": value}, slips=slips, step=step)
-
-
-def asked_in(lab: str, **exercises: Exercise) -> tuple[Exercise, ...]:
-    """Give the exercises of a lab their names."""
-    return tuple(replace(exercise, name=name, labs=(lab,)) for name, exercise in exercises.items())
-
+from .inputs import causal
+from .tables import after, asked_in, fact, table
 
 NOTES = {"raw_scores": [[2.0, 0.0], [0.0, 2.0]], "d_k": 2}
 TWIN = {"raw_scores": [[2.0, 0.0], [3.0, 2.0]], "d_k": 2}
@@ -76,13 +28,15 @@ WELL_HIDDEN = (
 TWICE = "these scores have been scaled a second time. What does the question say of them?"
 SCALED_AGAIN = (([[0.71, -np.inf], [0, 0.71]], TWICE), ([[1, 0], [0.33, 0.67]], TWICE))
 
+UNASKED = "these are the weights of scores that have been scaled. What does the question say about scaling here?"
+
 WARM_UP = asked_in(
     "00_warm_up",
     one_row_weights=table("weights", {"masked_scores": [2.0, 1.0, 0.0]}),
     notes_scores=table("scores", NOTES),
     notes_weights=table("weights", NOTES, after("scores", "notes_scores")),
     notes_output=table("output", {**NOTES, "V": np.eye(2)}, after("weights", "notes_weights")),
-    notes_unscaled_row=table("weights", {"masked_scores": [2.0, 0.0]}),
+    notes_unscaled_row=table("weights", {"masked_scores": [2.0, 0.0]}, slips=(([0.8, 0.2], UNASKED),)),
     twin_scores=table("scores", TWIN),
     twin_weights=table("weights", TWIN, after("scores", "twin_scores")),
     twin_output=table("output", {**TWIN, "V": TENS}, after("weights", "twin_weights")),
@@ -110,7 +64,7 @@ WARM_UP = asked_in(
     ),
     identity_weights=table("weights", IDENTITY, slips=IDENTITY_SLIPS),
     identity_output=table("output", IDENTITY, after("weights", "identity_weights")),
-    row_0_2_weights=table("weights", {"masked_scores": [0.0, 2.0]}),
+    row_0_2_weights=table("weights", {"masked_scores": [0.0, 2.0]}, slips=(([0.2, 0.8], UNASKED),)),
     scaled_row_0_2_weights=table("weights", {"raw_scores": [0.0, 2.0], "d_k": 2}),
     larger_entry=fact("lost", ("gained", "which of your rows has the larger second weight?"), step="scale"),
 )

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..calculation import chain
 from ..exercise import Exercise
-from .fixed_tables import after
 from .inputs import causal, with_mask
+from .tables import after
 
 T, D_K, D_V, D_MODEL, N_HEADS = 4, 3, 2, 4, 2
 SETS = Path(__file__).with_name("own_numbers.json")

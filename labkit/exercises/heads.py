@@ -27,12 +27,15 @@ def merge_cases(rng: np.random.Generator) -> list[Case]:
     ]
 
 
-def layer(rng: np.random.Generator, T: int, d: int, h: int, mask: np.ndarray | None = None, d_out: int = 0) -> Case:
-    """X (T, d), the four projections and a mask (T, T); every head has width d / h."""
-    shapes = {"X": (T, d), "W_Q": (d, d), "W_K": (d, d), "W_V": (d, d), "W_O": (d, d_out or d)}
+def layer(
+    rng: np.random.Generator, T: int, d: int, h: int, mask: np.ndarray | None = None, d_out: int = 0, width: int = 0
+) -> Case:
+    """X (T, d), the four projections and a mask (T, T); every head has width d / h if nothing else is said."""
+    joined = h * width or d
+    shapes = {"X": (T, d), **dict.fromkeys(("W_Q", "W_K", "W_V"), (d, joined)), "W_O": (joined, d_out or d)}
     args: dict[str, Any] = {name: rng.normal(size=shape) * 0.8 for name, shape in shapes.items()}
     args["n_heads"] = h
-    label = f"{T} tokens, d_model = {d}, {h} heads"
+    label = f"{T} tokens, d_model = {d}, {h} heads" + (f" of width {width}" if width else "")
     if mask is None:
         return Case(label, args, WITHOUT)
     return Case(label + " and a mask", {**args, "mask": mask}, WITH)
@@ -50,6 +53,8 @@ def layer_cases(rng: np.random.Generator) -> list[Case]:
         layer(rng, 5, 6, 2, padded(5, 5, 2)),
         layer(rng, 3, 6, 2, causal(3)),
         layer(rng, 4, 6, 3, with_holes(rng, 4, 4)),
+        layer(rng, 4, 5, 3, width=2),  # as in practice question 7 with three heads
+        layer(rng, 4, 5, 2, causal(4), width=3),
         low(4, 2),
         low(8, 1),
     ]
@@ -77,7 +82,7 @@ def quantities(args: Mapping[str, Any]) -> dict[str, Any]:
 SPLIT_HEADS = Exercise(
     name="split_heads",
     labs=LAB,
-    steps=("parts",),
+    quantities=("parts",),
     answer="parts",
     given=lambda args: {"projected": (args["Y"],), "n_heads": args["n_heads"]},
     points=2,
@@ -86,7 +91,7 @@ SPLIT_HEADS = Exercise(
 MERGE_HEADS = Exercise(
     name="merge_heads",
     labs=LAB,
-    steps=("merged",),
+    quantities=("merged",),
     answer="merged",
     given=lambda args: {"output": args["Z"], "n_heads": len(args["Z"])},
     points=2,
@@ -95,7 +100,7 @@ MERGE_HEADS = Exercise(
 MULTI_HEAD_ATTENTION = Exercise(
     name="multi_head_attention",
     labs=LAB,
-    steps=chain("projected", "final"),
+    quantities=chain("projected", "final"),
     answer="final",
     given=quantities,
     points=6,

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..calculation import chain
 from ..exercise import Case, Exercise
-from .fixed_tables import Slip, asked_in, fact, table
 from .inputs import matrices, with_mask
+from .tables import Slip, asked_in, fact, table
 
 LAB = "05_long_sequences"
 ORDINARY, ENORMOUS = "ordinary scores", "enormous scores"
@@ -126,7 +126,7 @@ def enormous(label: str, scores: list[float]) -> Case:
 BLOCKED_ATTENTION = Exercise(
     name="blocked_attention",
     labs=(LAB,),
-    steps=chain("allowed", "output"),
+    quantities=chain("allowed", "output"),
     answer="output",
     given=with_mask,
     points=4,

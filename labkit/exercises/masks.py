@@ -34,7 +34,7 @@ def masked_cases(rng: np.random.Generator) -> list[Case]:
 MASKED_SOFTMAX = Exercise(
     name="masked_softmax",
     labs=("02_causal_mask",),
-    steps=("allowed", "masked_scores", "weights"),
+    quantities=("allowed", "masked_scores", "weights"),
     answer="weights",
     given=dict,
     points=4,
@@ -50,7 +50,7 @@ def causal_cases(rng: np.random.Generator) -> list[Case]:
 CAUSAL_MASK = Exercise(
     name="causal_mask",
     labs=("02_causal_mask",),
-    steps=("allowed",),
+    quantities=("allowed",),
     answer="allowed",
     given=lambda args: {"mask": causal(args["n"])},
     points=2,
@@ -68,9 +68,10 @@ def padding_cases(rng: np.random.Generator) -> list[Case]:
 PADDING_MASK = Exercise(
     name="padding_mask",
     labs=("02_causal_mask",),
-    steps=("allowed",),
+    quantities=("allowed",),
     answer="allowed",
-    given=lambda args: {"mask": np.arange(args["n_k"]) < np.array(args["lengths"])[:, None]},
+    given=lambda args: {**args, "mask": np.arange(args["n_k"]) < np.array(args["lengths"])[:, None]},
     points=2,
     cases=padding_cases,
+    no_mistakes=("leaks_one_step",),
 )

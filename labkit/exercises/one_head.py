@@ -88,7 +88,7 @@ def score_cases(rng: np.random.Generator) -> list[Case]:
 ATTENTION_SCORES = Exercise(
     name="attention_scores",
     labs=("01_one_head",),
-    steps=("raw_scores", "scores"),
+    quantities=("raw_scores", "scores"),
     answer="scores",
     given=dict,
     points=2,
@@ -97,7 +97,7 @@ ATTENTION_SCORES = Exercise(
 ATTENTION_WEIGHTS = Exercise(
     name="attention_weights",
     labs=("02_causal_mask",),
-    steps=chain("allowed", "weights"),
+    quantities=chain("allowed", "weights"),
     answer="weights",
     given=with_mask,
     points=4,
@@ -106,7 +106,7 @@ ATTENTION_WEIGHTS = Exercise(
 ATTENTION = Exercise(
     name="attention",
     labs=("01_one_head", "02_causal_mask"),
-    steps=chain("allowed", "output"),
+    quantities=chain("allowed", "output"),
     answer="output",
     given=with_mask,
     points=4,
@@ -171,6 +171,7 @@ ATTENTION_ONE_KEY = special(
     "picks_the_top_value",
     "averages_the_values",
     "multiplies_values_elementwise",
+    "returns_the_values",
 )
 ATTENTION_EQUAL_KEYS = special(
     "attention_equal_keys", "01_one_head", equal_keys_cases, even_weights, "averages_the_values"
@@ -178,7 +179,7 @@ ATTENTION_EQUAL_KEYS = special(
 ATTENTION_IDENTITY_VALUES = Exercise(
     name="attention_identity_values",
     labs=("01_one_head",),
-    steps=chain("raw_scores", "weights"),
+    quantities=chain("raw_scores", "weights"),
     answer="weights",
     given=lambda args: {**args, "allowed": None},
     cases=score_cases,

@@ -86,7 +86,7 @@ def lineup_of(exercise: Exercise, numbers: dict[str, Any], tables: Mapping[str, 
     quantities = exercise.given(numbers)
     if exercise.before:
         ((quantity, before),) = exercise.before
-        exercise = replace(exercise, steps=steps_from([quantity], exercise.answer))
+        exercise = replace(exercise, quantities=steps_from([quantity], exercise.answer))
         quantities = {**quantities, "d_k": D_K, quantity: tables[before]}
     return Lineup(exercise, [quantities])
 

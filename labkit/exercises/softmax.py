@@ -24,7 +24,7 @@ def cases(rng: np.random.Generator) -> list[Case]:
 EXERCISE = Exercise(
     name="softmax",
     labs=("01_one_head",),
-    steps=("weights",),
+    quantities=("weights",),
     answer="weights",
     given=lambda args: {"masked_scores": args["scores"]},
     points=3,

@@ -22,8 +22,18 @@ def keys_and_values_from_different_sequences(X, X_kv, W_Q, W_K, W_V):
 keys_and_values_from_different_sequences.also(lambda X, X_kv, W_Q, W_K, W_V: (X @ W_Q, X @ W_K, X_kv @ W_V))
 
 
+@mistake("cross")
+def stays_in_one_sequence(X, X_kv, W_Q, W_K, W_V):
+    """Queries, keys and values all came from one sequence ({n_k} tokens), and the other was never used.
+    Who wants to know something here, and who is asked?"""
+    return X @ W_Q, X @ W_K, X @ W_V
+
+
+stays_in_one_sequence.also(lambda X, X_kv, W_Q, W_K, W_V: (X_kv @ W_Q, X_kv @ W_K, X_kv @ W_V))
+
+
 @mistake("cross", makes="allowed")
 def masks_across_causally(n_q, n_k):
-    """Query 1 could use only the first of {n_k} keys, although no mask was asked for.
+    """Query 1 could use only the first of {n_k} keys.
     Who decides here which keys a query may use?"""
     return np.tri(n_q, n_k, dtype=bool)

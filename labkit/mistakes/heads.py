@@ -60,10 +60,10 @@ def interleaves_the_heads(projected, n_heads):
     return dealt_out(projected, n_heads)
 
 
-def there_and_back(projected, n_heads, allowed, W_O):
+def there_and_back(projected, n_heads, masked_scores, W_O):
     Q, K, V = dealt_out(projected, n_heads)
     scores = Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1])
-    return collected(softmax(np.where(allowed, scores, -np.inf)) @ V) @ W_O
+    return collected(softmax(np.where(np.isneginf(masked_scores), -np.inf, scores)) @ V) @ W_O
 
 
 interleaves_the_heads.also(lambda output: collected(output), "merged")
@@ -120,6 +120,13 @@ def transposes_the_projections(X, X_kv, W_Q, W_K, W_V):
     """The projections were used turned over, which nobody notices when they are {d_model} by {d_model}.
     Which axis of such a matrix counts the columns of X?"""
     return X @ W_Q.T, X_kv @ W_K.T, X_kv @ W_V.T
+
+
+@mistake("heads", makes="projected")
+def projects_elementwise(X, X_kv, W_Q, W_K, W_V):
+    """Tokens and projections were multiplied place by place, and nothing was added up (d_model = {d_model}).
+    How many numbers of a token take part in one number of its query?"""
+    return X * W_Q, X_kv * W_K, X_kv * W_V
 
 
 @mistake("heads")

@@ -55,8 +55,8 @@ def fills_before_scaling(scores, raw_scores, allowed, *, fill=FILL):
 
 @mistake("mask")
 def fills_with_plus_infinity(scores, allowed):
-    """A hidden score became the largest of its row, and row {bad_row} of the answer is not a number.
-    Which end of the number line does the exponential send to nothing?"""
+    """Row {bad_row} of the answer is not a number, although its query has allowed keys: in the exponent stood plus
+    infinity, or no number at all. What stands there for a hidden key, and what is taken off it before?"""
     return np.where(allowed, scores, np.inf)
 
 
@@ -122,6 +122,13 @@ def leaks_one_step(mask, *, joined=("instead", "shifted", "and", "or")):
     wide = triangle(mask, 1)
     shifted = mask | np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(1, 0)])[..., :-1]
     return {"instead": wide, "shifted": shifted, "and": mask & wide, "or": mask | diagonal(mask, 1)}[joined]
+
+
+@mistake("mask", makes="allowed")
+def allows_one_key_too_many(lengths, n_k):
+    """Each row lets one key more in than its sequence has, if there are so many ({n_k} keys).
+    How many keys does row 1 allow, and how long is sequence 1?"""
+    return np.arange(n_k) <= np.array(lengths)[:, None]
 
 
 @mistake("mask", frequent=True)

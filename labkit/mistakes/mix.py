@@ -8,6 +8,13 @@ from .softmax import shared
 
 
 @mistake("mix", frequent=True)
+def returns_the_weights(weights):
+    """This is the table of weights, {n_q} by {n_k}; row {row} adds to {row_total}.
+    What is the last thing to be done with the weights?"""
+    return weights
+
+
+@mistake("mix", frequent=True)
 def mixes_keys(weights, K):
     """The output is a mix of the keys: it lies among their rows, {d_k} numbers wide.
     A key is what a token is found by. Which matrix holds what it hands over?"""
@@ -76,7 +83,7 @@ adds_a_residual.also(lambda merged, X: merged + X, spoils="merged")
 adds_a_residual.also(lambda final, X: final + X, spoils="final")
 
 
-@mistake("mix")
+@mistake("mix", look_at="softmax")
 def mixes_with_raw_scores(V, scores):
     """The output is not bounded by the values: the {n_k} scores of a row were used as they are.
     Which step turns scores into something that adds to 1?"""
@@ -98,7 +105,7 @@ multiplies_values_elementwise.also(lambda weights, V: weights[..., None] * V[...
 
 
 @mistake("mix")
-def returns_the_weights(weights):
-    """This is the table of weights, {n_q} by {n_k}; row {row} adds to {row_total}.
-    What is the last thing to be done with the weights?"""
-    return weights
+def returns_the_values(V):
+    """This is the table of values itself: row 1 is value 1 ({n_k} of them), whoever asks.
+    How much of it do the weights of query 1 give, and how much of the others?"""
+    return V

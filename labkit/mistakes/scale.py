@@ -29,8 +29,11 @@ def multiplies_by_root_d_k(raw_scores, d_k):
 @mistake("scale")
 def halves_instead_of_rooting(raw_scores, d_k, *, brackets=(False, True)):
     """A half went in as a division by 2 and not as an exponent (d_k = {d_k}).
-    In which order does Python work out a power and a division?"""
+    In which order are a power and a division worked out?"""
     return raw_scores / (d_k / 2) if brackets else raw_scores / d_k / 2
+
+
+halves_instead_of_rooting.also(lambda raw_scores, d_k: raw_scores / np.sqrt(d_k / 2))  # and takes the root
 
 
 @mistake("scale")
@@ -59,9 +62,12 @@ def scales_by_value_width(raw_scores, d_v):
 
 @mistake("scale")
 def scales_by_model_width(raw_scores, d_model):
-    """The divisor follows the width of the whole model, {d_model} here.
+    """The divisor follows the width of the whole, and not that of one head (d_model = {d_model}).
     How many terms does one dot product add up inside this head?"""
     return raw_scores / np.sqrt(d_model)
+
+
+scales_by_model_width.also(lambda raw_scores, d_k, n_heads: raw_scores / np.sqrt(d_k * n_heads))  # of all heads
 
 
 @mistake("scale")

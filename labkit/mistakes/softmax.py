@@ -114,7 +114,7 @@ def uses_the_sigmoid(masked_scores):
     return 1 / (1 + np.exp(-masked_scores))
 
 
-@mistake("softmax")
+@mistake("softmax", frequent=True)
 def picks_the_winner(masked_scores):
     """The best key of a row holds {top} and the others nothing.
     What happens to the runner-up when weights are in proportion to exponentials?"""
@@ -143,7 +143,7 @@ def normalises_by_length(masked_scores):
     return e / np.linalg.norm(e, axis=-1, keepdims=True)
 
 
-@mistake("softmax", spoils="weights")
+@mistake("softmax", spoils="weights", in_code=True)
 def truncates_to_integers(weights):
     """Decimals were cut off on the way; the largest weight is {top}.
     Of what type is the array that the results were put into, or the division that made them?"""

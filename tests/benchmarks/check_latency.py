@@ -28,7 +28,7 @@ def answers(exercise, ways, spoil, args):
     """Answer as a student with these mistakes would; ``spoil`` adds what no mistake explains."""
     try:
         with np.errstate(all="ignore"):
-            value = answer_of(exercise, run(exercise.steps, exercise.given(args), ways, exercise.skips))
+            value = answer_of(exercise, run(exercise.quantities, exercise.given(args), ways, exercise.skips))
     except Exception as error:
         return Answer(error=str(error), error_type=type(error).__name__)
     return Answer(value=value * (1 + spoil * np.arange(value.size).reshape(value.shape)) if spoil else value)
@@ -65,9 +65,9 @@ def tables():
     """Name, and the milliseconds of a check when the table is right and when nothing is recognised."""
     numbers = draw_numbers("ada")
     for exercise in EXERCISES.values():
-        if not exercise.is_table or not exercise.steps:
+        if not exercise.is_table or not exercise.quantities:
             continue
-        right = np.round(answer_of(exercise, run(exercise.steps, exercise.given(numbers))), 2)
+        right = np.round(answer_of(exercise, run(exercise.quantities, exercise.given(numbers))), 2)
         figures = []
         for table in (right, right + 0.1 * np.arange(right.size).reshape(right.shape)):
             start = time.perf_counter()

@@ -1,0 +1,248 @@
+"""What is said of a function that no mistake explains: of the input that is named, and of a smaller one."""
+
+import numpy as np
+import pytest
+
+from labkit import check, hint, notebook
+from labkit.answer import compare
+from labkit.calculation import softmax
+from labkit.exercise import Answer
+from labkit.exercises import EXERCISES
+from labkit.feedback import outcome
+from labkit.judge import judge_function
+from labkit.properties import Probe, apart, broken
+
+
+def right(Q, K, V, mask=None):
+    scores = Q @ K.T / np.sqrt(K.shape[1])
+    return softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+
+
+def test_a_property_stands_beside_the_input_that_it_holds_for():
+    one = check(lambda scores: np.full(scores.shape, 0.5), exercise="softmax")
+    assert "All numbers of your answer are 0.5." in one.message
+    assert one.smallest == (
+        "The smallest input that shows it: scores = [[0]]. There, row 1 of your weights adds to 0.5. "
+        "Work it out by hand and compare."
+    )
+
+
+@pytest.mark.parametrize("by", [0.1, 0.25, 0.7])
+def test_what_is_said_of_an_input_is_true_of_the_answer_to_it(by):
+    """The total that is spoken of is that of the table that was named."""
+    verdict = judge_function(EXERCISES["softmax"], lambda args: Answer(value=softmax(args["scores"]) + by))
+    assert verdict.said == f"row 1 of your weights adds to {verdict.shown.value[0].sum():.3g}"
+    total = (softmax(verdict.smallest["scores"] * 1.0) + by).sum(axis=-1)[0]
+    assert verdict.said_there == f"row 1 of your weights adds to {total:.3g}"
+
+
+def test_an_input_that_was_never_made_smaller_is_not_called_the_smallest():
+    one = check(lambda lengths, n_k: np.arange(n_k) < 3 + 0 * np.array(lengths)[:, None], exercise="padding_mask")
+    assert one.smallest.startswith("The input: lengths = [3, 1, 4], n_k = 5.")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("attention_one_allowed_key", lambda Q, K, V, mask: softmax(np.where(mask, 0.0, -1.0)) @ V),
+        ("attention_equal_keys", lambda Q, K, V: right(Q, K, V) * (1.1 if K.any() else 1)),
+    ],
+)
+def test_a_special_case_stays_one_when_it_is_made_smaller(name, wrong):
+    verdict = judge_function(EXERCISES[name], lambda args: Answer(value=wrong(*args.values())))
+    small = verdict.smallest
+    assert compare(Probe(EXERCISES[name], lambda args: Answer(), "values").right(small), right(*small.values())) is None
+
+
+def test_a_smaller_input_has_the_same_kind_of_fault():
+    """Over one key alone the spread is no number, which is another story."""
+
+    def spread(args):
+        scores, n_k = args["scores"], args["scores"].shape[1]
+        with np.errstate(all="ignore"):
+            spread = scores.std(axis=-1, keepdims=True) * np.sqrt(n_k / np.float64(n_k - 1))
+            return Answer(value=softmax(scores / spread))
+
+    verdict = judge_function(EXERCISES["softmax"], spread)
+    assert np.isfinite(spread(verdict.smallest).value).all()
+
+
+def test_how_long_a_function_takes_does_not_change_what_is_shown(monkeypatch):
+    import time
+
+    def ask(args):
+        return Answer(value=softmax(args["scores"]) + 0.1)
+
+    args = {"scores": np.array([[1.0, 2.0], [0.0, 4.0]])}
+    quick = broken(EXERCISES["softmax"], ask, args, "values")
+    monkeypatch.setattr(time, "monotonic", iter(range(10**6)).__next__)
+    slow = broken(EXERCISES["softmax"], ask, args, "values")
+    assert quick.smaller["scores"].tolist() == slow.smaller["scores"].tolist() and quick.said_there == slow.said_there
+
+
+def test_where_inputs_stay_hidden_no_smaller_one_is_looked_for():
+    asked = []
+
+    def ask(args):
+        asked.append(args)
+        return Answer(value=softmax(args["scores"]) + 0.1)
+
+    verdict = judge_function(EXERCISES["softmax"], ask, shrink=False)
+    assert verdict.said and not outcome(verdict).smallest
+    assert len(asked) <= len(verdict.tried) + 1
+
+
+def test_numbers_that_differ_are_written_so_that_one_sees_it():
+    assert apart(1.0004, 1.0) == ("1.0004", "1")
+    assert apart(0.5, 0.25) == ("0.5", "0.25")
+    assert "adds to 1.0004." in check(lambda scores: softmax(scores) * 1.0004, exercise="softmax").message
+
+
+@pytest.mark.parametrize("error", [NameError, TypeError, IndexError, AttributeError])
+def test_an_error_that_arose_by_accident_does_not_refuse_an_empty_row(error):
+    def ask(args):
+        if not args["mask"].any(axis=-1).all():
+            return Answer(error="by accident", error_type=error.__name__, line="row = scores[keys]")
+        return Answer(value=softmax(np.where(args["mask"], args["scores"], -np.inf)))
+
+    one = outcome(judge_function(EXERCISES["masked_softmax"], ask))
+    assert (one.status, one.points) == ("crashed", 2)
+    assert one.message.endswith("An error is asked for here, but is this one raised because the row is empty?")
+
+
+def test_shapes_that_do_not_fit_do_not_refuse_an_empty_row_either():
+    def masked_softmax(scores, mask):
+        kept = [row[seen] for row, seen in zip(scores, mask, strict=True)]
+        if not all(map(len, kept)):
+            return np.zeros(3) + np.zeros(2)
+        return softmax(np.where(mask, scores, -np.inf))
+
+    assert check(masked_softmax).points == 2
+
+
+@pytest.mark.parametrize("line", ["raise IndexError('no key')", "if not row.any(): raise IndexError", ""])
+def test_a_line_that_raises_or_is_not_known_gets_the_benefit_of_the_doubt(line):
+    def ask(args):
+        if not args["mask"].any(axis=-1).all():
+            return Answer(error="no key", error_type="IndexError", line=line)
+        return Answer(value=softmax(np.where(args["mask"], args["scores"], -np.inf)))
+
+    assert outcome(judge_function(EXERCISES["masked_softmax"], ask)).passed
+
+
+def test_a_function_that_takes_too_little_is_asked_what_it_is_given():
+    message = check(lambda Q, K: Q @ K.T, exercise="attention").message
+    assert message.endswith("What is the function given, in which order, and what does it take?")
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, ZeroDivisionError])
+def test_an_error_that_is_raised_on_purpose_refuses_it(error):
+    def masked_softmax(scores, mask):
+        if not mask.any(axis=-1).all():
+            raise error("a query has no allowed key")
+        return softmax(np.where(mask, scores, -np.inf))
+
+    assert check(masked_softmax).passed
+
+
+def test_the_mistake_that_spoils_the_case_that_is_shown_comes_first():
+    one = check(lambda scores, mask: softmax(np.where(mask, scores, 0)), exercise="masked_softmax")
+    assert one.mistakes == ("fills_with_zero", "accepts_an_empty_row")
+
+
+def heads_as_wide_as(width):
+    def multi_head_attention(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+        def cut(Y):
+            return Y.reshape(len(Y), n_heads, width(X, W_Q, n_heads)).swapaxes(0, 1)
+
+        Q, K, V = cut(X @ W_Q), cut(X @ W_K), cut(X @ W_V)
+        scores = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1])
+        Z = softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+        return Z.swapaxes(0, 1).reshape(len(X), -1) @ W_O
+
+    return multi_head_attention
+
+
+def test_heads_need_not_be_as_wide_together_as_the_model():
+    assert check(heads_as_wide_as(lambda X, W_Q, h: W_Q.shape[1] // h)).passed
+    assert check(heads_as_wide_as(lambda X, W_Q, h: X.shape[1] // h)).points == 0
+
+
+def test_columns_dealt_out_and_collected_are_named_without_a_mask_too():
+    def dealt(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+        Q, K, V = ((X @ W).reshape(len(X), -1, n_heads).transpose(2, 0, 1) for W in (W_Q, W_K, W_V))
+        scores = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1])
+        Z = softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+        return Z.transpose(1, 2, 0).reshape(len(X), -1) @ W_O
+
+    for part in (None, "without a mask", "with a mask"):
+        assert check(dealt, exercise="multi_head_attention", part=part).mistakes == ("interleaves_the_heads",)
+
+
+@pytest.mark.parametrize("one", [lambda X, X_kv: X, lambda X, X_kv: X_kv], ids=["those who ask", "those who are asked"])
+def test_a_sequence_that_asks_itself_is_named(one):
+    def cross_attention(X, X_kv, W_Q, W_K, W_V):
+        tokens = one(X, X_kv)
+        return right(tokens @ W_Q, tokens @ W_K, tokens @ W_V)
+
+    assert check(cross_attention).mistakes == ("stays_in_one_sequence",)
+
+
+def test_a_root_of_half_the_width_is_a_matter_of_the_scale():
+    outcome = check(
+        lambda Q, K, V, mask=None: right(Q * np.sqrt(2), K, V, mask), exercise="attention", part="without a mask"
+    )
+    assert outcome.mistakes == ("halves_instead_of_rooting",)
+
+
+def test_nan_under_a_mask_accuses_nobody_of_the_fill():
+    def shifted_by_the_smallest(Q, K, V, mask=None):
+        scores = Q @ K.T / np.sqrt(K.shape[1])
+        scores = scores if mask is None else np.where(mask, scores, -np.inf)
+        powers = np.exp(scores - scores.min(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True) @ V
+
+    message = check(shifted_by_the_smallest, exercise="attention").message
+    assert "is not a number" in message and "became the largest" not in message
+
+
+@pytest.fixture
+def new_session(monkeypatch):
+    monkeypatch.setattr(notebook, "SESSION", notebook.Session())
+
+
+def nothing(Q, K, V, mask=None):
+    right(Q, K, V, mask)
+
+
+def without_a_mask_it_fails(Q, K, V, mask=None):
+    return right(Q, K, V, mask.astype(bool))
+
+
+def test_a_hint_after_nothing_came_back_is_about_what_the_function_hands_over(new_session):
+    one = check(nothing, exercise="attention")
+    assert one.message.endswith("What does the function hand over at its end, and what is asked for?")
+    assert "what the function takes and gives back" in repr(hint())
+
+
+def test_a_hint_after_a_crash_is_about_the_line(new_session):
+    one = check(without_a_mask_it_fails, exercise="attention")
+    assert "without a mask, your line" in one.message and one.message.endswith("?")
+    assert "the line that raised the error" in repr(hint())
+
+
+def test_a_forgotten_softmax_is_hinted_at_as_the_softmax(new_session):
+    check(lambda Q, K, V: Q @ K.T / np.sqrt(K.shape[1]) @ V, exercise="attention", part="without a mask")
+    assert "softmax" in repr(hint())
+
+
+def test_one_thing_is_not_called_by_its_plural():
+    message = check(lambda Q, K, V: [[1.0, 2.0]] * len(Q), exercise="attention_one_key").message
+    assert "over the 1 keys" not in message and "the 1 values" not in message
+    message = outcome(judge_function(EXERCISES["merge_heads"], lambda args: Answer(value=only_one(args["Z"])))).message
+    assert message.startswith("With 1 head, 3 tokens, width 2,")
+
+
+def only_one(Z):
+    """Right, but for a single head."""
+    return Z[0] + 1 if len(Z) == 1 else Z.swapaxes(0, 1).reshape(Z.shape[1], -1)
