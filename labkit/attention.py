@@ -406,7 +406,7 @@ def _attention_by_blocks(
         Q, mask = np.broadcast_to(Q, (*shape[:-2], *Q.shape[-2:])), np.broadcast_to(mask, shape)
     if math.prod(lead) * n_q <= QUERIES_AT_ONCE:
         return _block(Q, K, V, mask, 0 if is_causal else None, factor)
-    from . import cores  # loads more than NumPy
+    from . import cores
 
     Q, K, V = (np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in (Q, K, V))
     mask = None if mask is None else np.broadcast_to(mask, (*lead, n_q, n_k))

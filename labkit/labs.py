@@ -40,7 +40,7 @@ FUNCTION_STUB = 'raise NotImplementedError("replace this line with your own")'
 TOP_LEVEL_STUB = "..."
 TEXT_STUB = "*Your answer here.*"
 WRITTEN = "written"  # the tag of a cell for an answer in words, to the question in the cell above
-KNOWN_CELLS = Path("labkit/grading/lab_cells.json")
+KNOWN_CELLS = Path("labkit/grading/handed_in/lab_cells.json")
 SECONDS_PER_CELL = 120
 
 # The same on every machine: Jupyter would write the version of the Python at hand.

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from labkit.exercise import STATUSES, Outcome
-from labkit.grading.gradebook import Record
+from labkit.grading.records.gradebook import Record
 from labkit.grading.submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission, Written
 
 LAB = "02_causal_mask"

@@ -11,7 +11,7 @@ import labkit
 from labkit import attention, draw, explore
 from labkit.grading import batch, publish
 from labkit.grading.exports import canvas, gradescope, moodle, nbgrader
-from labkit.grading.intake import collect
+from labkit.grading.handed_in.intake import collect
 
 
 def is_its_own(value):

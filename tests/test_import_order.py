@@ -71,7 +71,7 @@ def own_imports(package):
             continue
         for name in imported_modules(path, package):
             first, *rest = name.split(".")
-            if first == package.name:
+            if first == package.name and rest != ["__version__"]:
                 known = bool(rest) and ((package / f"{rest[0]}.py").exists() or (package / rest[0]).is_dir())
                 yield path, part_of(path, package), rest[0] if known else ""
 

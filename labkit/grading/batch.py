@@ -9,15 +9,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from . import pool, roster
+from . import pool
 from .cluster import workers_at
-from .course import remember_roster, remember_rule, rules_of
 from .course_secret import secret_for
 from .files import for_owner_only
-from .gradebook import Gradebook
-from .intake import collect
-from .policy import ALWAYS_IN_TIME, Rule
+from .handed_in.intake import collect
 from .publish import publish
+from .records import roster
+from .records.course import remember_roster, remember_rule, rules_of
+from .records.gradebook import Gradebook
+from .records.policy import ALWAYS_IN_TIME, Rule
 from .sandbox import confine
 from .sandbox.host import Seconds
 from .submission import SYSTEM_ERROR, Graded, Submission

@@ -14,8 +14,8 @@ from ..exercises import draw_numbers, exercises_of
 from ..feedback import outcome, without_verdict
 from ..judge import Verdict, cases_and_lineup, judge_function, parts_of
 from ..table import judge_table
+from .handed_in.questions import answers_in_words
 from .lost import is_begun, lost_cells, where_it_went
-from .questions import answers_in_words
 from .sandbox.host import Gone, Guest, OutOfTime, Ran, Seconds, Server
 from .submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Graded, Submission
 

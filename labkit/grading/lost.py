@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ..exercises import EXERCISES
-from .reading import definitions
+from .handed_in.reading import definitions
 from .sandbox.host import Ran
 from .submission import Cell
 

@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import sheets
-from .class_numbers import to_be_asked_for_a_name
-from .class_page import class_page
-from .course import match_roster, rows_of, rules_of
-from .feedback_page import feedback_name, feedback_page, is_feedback_page
 from .files import for_owner_only, write_file
-from .gradebook import Gradebook
-from .marks import read_marks
-from .policy import MarksGiven, Row, Rule, marks_given
+from .pages.class_numbers import to_be_asked_for_a_name
+from .pages.class_page import class_page
+from .pages.feedback_page import feedback_name, feedback_page, is_feedback_page
+from .records import sheets
+from .records.course import match_roster, rows_of, rules_of
+from .records.gradebook import Gradebook
+from .records.marks import read_marks
+from .records.policy import MarksGiven, Row, Rule, marks_given
 
 
 @dataclass(frozen=True)

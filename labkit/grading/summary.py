@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .policy import MISSING, Rule
 from .publish import Published
+from .records.policy import MISSING, Rule
 from .submission import UNGRADABLE
 from .wording import few
 

@@ -4,9 +4,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from grading.rows import HOSTILE, everything, judged, row, ungraded
 
-from labkit.grading.class_page import class_page
-from labkit.grading.feedback_page import feedback_name, feedback_page
-from labkit.grading.marks import Answer, Mark
+from labkit.grading.pages.class_page import class_page
+from labkit.grading.pages.feedback_page import feedback_name, feedback_page
+from labkit.grading.records.marks import Answer, Mark
 from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
 
 WRITTEN = ((Answer("a", "Why?", HOSTILE), Mark(1, 3, "Nearly."), False),)

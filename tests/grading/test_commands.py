@@ -12,8 +12,8 @@ import pytest
 from notebook_files import cell, in_folder, notebook
 
 from labkit.__main__ import main
-from labkit.grading.gradebook import Gradebook
-from labkit.grading.questions import known_labs, readable
+from labkit.grading.handed_in.questions import known_labs, readable
+from labkit.grading.records.gradebook import Gradebook
 
 LAB = "02_causal_mask"
 RIGHT = "import numpy as np\ndef causal_mask(n):\n    return np.tri(n, dtype=bool)"  # 2 points

@@ -17,8 +17,8 @@ import pytest
 from submissions import made
 
 from labkit.exercises import exercises_of
-from labkit.grading.feedback_page import feedback_name
-from labkit.grading.gradebook import Gradebook
+from labkit.grading.pages.feedback_page import feedback_name
+from labkit.grading.records.gradebook import Gradebook
 from labkit.grading.submission import GRADED, UNGRADABLE
 
 FOLDER = Path(made.__file__).parent

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from handed_in import record, submission
 
-from labkit.grading.course import remember_roster
 from labkit.grading.files import WriteError, for_owner_only, write_file
-from labkit.grading.gradebook import Gradebook
 from labkit.grading.publish import publish, report
-from labkit.grading.roster import Entry, Roster
-from labkit.grading.sheets import gradebook_sheet
+from labkit.grading.records.course import remember_roster
+from labkit.grading.records.gradebook import Gradebook
+from labkit.grading.records.roster import Entry, Roster
+from labkit.grading.records.sheets import gradebook_sheet
 
 
 def filled(folder, *records, waiting=(), roster=()):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..csv_file import CsvFile
+from ..records.csv_file import CsvFile
 from . import ExportError
 from .grade_sheet import GradeSheet, intact
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..csv_file import CsvFile
+from ..records.csv_file import CsvFile
 from ..wording import few, number
 
 

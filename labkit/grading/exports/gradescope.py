@@ -16,7 +16,7 @@ from typing import Any
 from ...exercise import Outcome
 from ...exercises import LABS
 from ...feedback import code
-from ..intake import IntakeError, collect
+from ..handed_in.intake import IntakeError, collect
 from ..pool import Job, close_servers, grade_here
 from ..sandbox.host import Seconds
 from ..submission import SYSTEM_ERROR, UNGRADABLE, Graded, Submission

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..csv_file import CsvFile
+from ..records.csv_file import CsvFile
 from ..wording import number
 from . import ExportError
 from .grade_sheet import Filled, GradeSheet, Student, intact, listed

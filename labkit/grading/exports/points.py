@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ..course import roster_of, rows_of
-from ..gradebook import Gradebook
-from ..roster import Entry
+from ..records.course import roster_of, rows_of
+from ..records.gradebook import Gradebook
+from ..records.roster import Entry
 from . import chosen
 from .grade_sheet import Student
 

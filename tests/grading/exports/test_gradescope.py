@@ -16,8 +16,8 @@ from test_import_order import packages_loaded_by
 
 from labkit.exercise import Outcome
 from labkit.exercises import exercises_of
-from labkit.grading import intake
 from labkit.grading.exports import gradescope
+from labkit.grading.handed_in import intake
 from labkit.grading.pool import Job, close_servers, grade_here
 from labkit.grading.submission import Graded
 

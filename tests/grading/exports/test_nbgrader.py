@@ -11,9 +11,9 @@ from peers import LAB, ROOT, WRONG, cells, environment, filled_in, run
 
 from labkit import labs, notebook, student
 from labkit.exercises import exercises_of
-from labkit.grading import intake
 from labkit.grading.exports import nbgrader
 from labkit.grading.grader import most_points
+from labkit.grading.handed_in import intake
 from labkit.grading.pool import Job, close_servers, grade_here
 
 ALL_LABS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))

@@ -8,8 +8,8 @@ import pytest
 from grading.rows import got
 
 from labkit.__main__ import main
-from labkit.grading.gradebook import Gradebook
 from labkit.grading.publish import publish
+from labkit.grading.records.gradebook import Gradebook
 from labkit.grading.submission import GRADED, UNGRADABLE, Graded, Submission
 
 CANVAS = (
