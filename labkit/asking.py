@@ -168,10 +168,11 @@ def timed(call: Callable[[], Any], seconds: float, patience: float = 1) -> Any:
             signal.signal(one, handler or signal.SIG_DFL)
 
 
-def stop_at_line(frame: FrameType, event: str, arg: Any) -> Callable:
+def stop_at_line(frame: FrameType, event: str, arg: Any) -> Callable | None:
+    """Trace student's code alone: what else may run in between, such as the garbage collector's callbacks, goes on."""
     if event == "line":
         raise TimeUp
-    return stop_at_line
+    return stop_at_line if is_students(frame) else None
 
 
 def failed(error: BaseException, printed: str) -> Answer:

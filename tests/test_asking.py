@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from labkit.asking import ask
+from labkit.asking import ask, stop_at_line
 
 TIMERS = {signal.SIGALRM: signal.ITIMER_REAL, signal.SIGPROF: signal.ITIMER_PROF}
 
@@ -86,3 +86,11 @@ display("afterwards")
 def test_to_display_is_to_print():
     ran = subprocess.run([sys.executable, "-c", IN_IPYTHON], check=True, capture_output=True, text=True)
     assert ran.stdout == "('prints_instead_of_returning',) True\n'afterwards'\n"
+
+
+def test_only_students_lines_are_stopped():
+    """What else may run in between, such as the garbage collector's callbacks, goes on."""
+    of_a_package = {"sys": sys}
+    exec(compile("frame = sys._getframe()", "site-packages/callbacks.py", "exec"), of_a_package)
+    assert stop_at_line(sys._getframe(), "call", None) is stop_at_line
+    assert stop_at_line(of_a_package["frame"], "call", None) is None

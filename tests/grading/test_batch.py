@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from .interrupts import heed_interrupts
 from .made_class import make_class
 
 SIZE = 1000
@@ -135,7 +136,11 @@ def test_a_second_run_grades_nothing(big_class, secret, undisturbed):
 
 def test_interrupted_it_keeps_what_it_has_and_says_so(big_class, secret, tmp_path):
     process = subprocess.Popen(
-        command(big_class, tmp_path, secret), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(big_class, tmp_path, secret),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
     assert soon(lambda: len(descendants(process.pid)) > 3)  # workers, server, guests
     time.sleep(1)

@@ -15,6 +15,8 @@ from labkit.__main__ import main
 from labkit.grading.handed_in.questions import known_labs, readable
 from labkit.grading.records.gradebook import Gradebook
 
+from .interrupts import heed_interrupts
+
 LAB = "02_causal_mask"
 RIGHT = "import numpy as np\ndef causal_mask(n):\n    return np.tri(n, dtype=bool)"  # 2 points
 WRONG = "import numpy as np\ndef causal_mask(n):\n    return ~np.tri(n, dtype=bool)"
@@ -159,7 +161,7 @@ def test_interrupted_before_it_grades_it_says_so_and_nothing_else(course):
     os.mkfifo(course / "roster.csv")
     files = (course / "in", "--out", course / "out", "--roster", course / "roster.csv")
     command = [sys.executable, "-m", "labkit", "grade", *files]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
     with running, (course / "roster.csv").open("wb"):  # once it is being read
         running.send_signal(signal.SIGINT)
         said = running.communicate(timeout=30)[1]
