@@ -84,6 +84,13 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(given, namespace)
 
 
+def path(text: str) -> Path:
+    """For argparse: a path that was meant, and not an empty text, which would be the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("a path must be given; got an empty text. Write . for the current folder.")
+    return Path(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="labkit", description="Attention labs that name the mistake.")
     parser.add_argument("--version", action="version", version=f"labkit {__version__}")
@@ -123,12 +130,12 @@ def _add_grade(commands: Commands) -> None:
     parser.set_defaults(run=_grade)
     add = parser.add_argument
     words = "a folder, a .zip as the learning platform gives it, or a notebook"
-    add("submissions", type=Path, metavar="SUBMISSIONS", help=words)
-    add("--out", required=True, type=Path, metavar="DIR", help="where gradebook and pages go; the same one next time")
+    add("submissions", type=path, metavar="SUBMISSIONS", help=words)
+    add("--out", required=True, type=path, metavar="DIR", help="where gradebook and pages go; the same one next time")
     add("--json", action="store_true", help="print one JSON object, for machines")
     add = parser.add_argument_group("how to grade", argument_default=argparse.SUPPRESS).add_argument
     add("--lab", metavar="LAB", help="the lab that was asked for (default: what most of the notebooks are)")
-    add("--roster", type=Path, metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
+    add("--roster", type=path, metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
     add("--keep", choices=["best", "last"], help="which attempt counts (default: best)")
     words = "such as 2026-12-01 (its end) or 2026-12-01T18:00+01:00, or never; later is late"
     add("--due", metavar="TIME", help=words)
@@ -139,7 +146,7 @@ def _add_grade(commands: Commands) -> None:
     add("--jobs", type=_number(int, 1, 1000), metavar="N", help="processes (default: as many as there are cores)")
     add("--dask", metavar="ADDRESS", help="grade on the workers of a Dask cluster")
     words = "the course's secret, from which inputs are drawn (default: DIR/secret)"
-    add("--secret", type=Path, metavar="FILE", help=words)
+    add("--secret", type=path, metavar="FILE", help=words)
     add("--cell-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a cell may run (default: 5)")
     add("--call-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a call may run (default: 2)")
     add("--basic", action="store_true", help="limits only, none of the layers of isolation")
@@ -195,7 +202,7 @@ def _grade(arguments: argparse.Namespace) -> int:
 
 def _add_report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="write sheets and pages anew, with the marks given in written.csv")
-    parser.add_argument("out", type=Path, metavar="DIR", help="the folder that `labkit grade` has filled")
+    parser.add_argument("out", type=path, metavar="DIR", help="the folder that `labkit grade` has filled")
     parser.set_defaults(run=_report)
 
 
@@ -212,34 +219,34 @@ def _add_export(commands: Commands) -> None:
     kinds = places.add_subparsers(title="places", required=True, metavar="PLACE")
 
     canvas = kinds.add_parser("canvas", help="fill one column of the gradebook that Canvas exported")
-    canvas.add_argument("exported", type=Path, metavar="EXPORTED.csv")
+    canvas.add_argument("exported", type=path, metavar="EXPORTED.csv")
     canvas.add_argument("--column", required=True, help='the header of the assignment, such as "Lab 3 (1234)"')
     canvas.set_defaults(run=_export_canvas)
 
     moodle = kinds.add_parser("moodle", help="a file for the grade import, or Moodle's grading worksheet filled")
     words = "the grading worksheet, if there is one"
-    moodle.add_argument("exported", type=Path, nargs="?", metavar="WORKSHEET.csv", help=words)
+    moodle.add_argument("exported", type=path, nargs="?", metavar="WORKSHEET.csv", help=words)
     words = "the header above the grades, where Moodle speaks another language (default: Grade)"
     moodle.add_argument("--column", default="Grade", help=words)
     moodle.set_defaults(run=_export_moodle)
 
     for parser in (canvas, moodle):
         add = parser.add_argument
-        add("--graded", type=Path, default=Path("graded"), metavar="DIR", help="what `labkit grade` filled (graded)")
+        add("--graded", type=path, default=Path("graded"), metavar="DIR", help="what `labkit grade` filled (graded)")
         add("--lab", metavar="LAB", help="which lab, where several were graded")
         add("--batch", metavar="BATCH", help="which of nbgrader's assignments, where several are the same lab")
-        add("--to", type=Path, metavar="FILE", help="where to write (default: beside it, with -filled in the name)")
+        add("--to", type=path, metavar="FILE", help="where to write (default: beside it, with -filled in the name)")
 
     gradescope = kinds.add_parser("gradescope", help="the archive of an autograder")
-    gradescope.add_argument("archive", type=Path, metavar="FILE.zip")
+    gradescope.add_argument("archive", type=path, metavar="FILE.zip")
     gradescope.add_argument("--lab", required=True, metavar="LAB", help="the lab that is handed in")
-    gradescope.add_argument("--secret", type=Path, metavar="FILE", help="the course's secret (default: a new one)")
+    gradescope.add_argument("--secret", type=path, metavar="FILE", help="the course's secret (default: a new one)")
     gradescope.set_defaults(run=_export_gradescope)
 
     nbgrader = kinds.add_parser("nbgrader", help="a course folder with all labs as assignments")
-    nbgrader.add_argument("folder", type=Path, metavar="DIR")
+    nbgrader.add_argument("folder", type=path, metavar="DIR")
     words = "where solutions/ is (default: the current folder)"
-    nbgrader.add_argument("--root", type=Path, default=Path("."), metavar="DIR", help=words)
+    nbgrader.add_argument("--root", type=path, default=Path("."), metavar="DIR", help=words)
     nbgrader.add_argument("--force", action="store_true", help="replace labs that are there and differ")
     nbgrader.set_defaults(run=_export_nbgrader)
 

@@ -76,6 +76,10 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
     IntakeError, CsvError, GradebookError, ValueError
         If what was given can't be used; says what to do.
     """
+    if out.resolve() == path.resolve():
+        raise ValueError(
+            f"--out: must be another folder than what was handed in; got {out} for both. Name one beside it."
+        )
     said, intake = options.said_of_rule(), collect(path, options.lab)
     students = roster.read(options.roster) if options.roster else None
     out.mkdir(parents=True, exist_ok=True)

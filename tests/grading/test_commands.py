@@ -385,3 +385,16 @@ def test_a_due_date_that_no_file_can_be_held_against_is_said(tmp_path):
 def test_a_lab_may_be_named_by_its_beginning(tmp_path):
     handed_in(tmp_path, {"ada.ipynb": notebook(RIGHT)})
     assert list(grade(tmp_path, "--lab", "02")["rules"]) == ["02_causal_mask"]
+
+
+@pytest.mark.parametrize("arguments", [["", "--out", "graded"], ["in", "--out", ""]])
+def test_an_empty_path_is_misuse(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["grade", *arguments])
+    assert stop.value.code == 2
+    assert "a path must be given; got an empty text" in capsys.readouterr().err
+
+
+def test_the_folder_of_what_was_handed_in_is_none_for_what_comes_of_it(course, capsys):
+    assert main(["grade", str(course / "in"), "--out", str(course / "in" / ".." / "in")]) == 2
+    assert "--out: must be another folder than what was handed in" in capsys.readouterr().err

@@ -101,6 +101,7 @@ class _Desk:
         for file in files:
             self.take(file, senders[file.path])
         self.use_leftovers()
+        self.notes += self.taken_for_one()
         nobodys = [file for file in files if not senders[file.path] and not is_leftover(file.path)]
         if left := [file.path for file in nobodys if file.name not in (METADATA, TIMESTAMP)]:
             self.notes.append(f"Left out, since they are no student's: {few(left)}.")
@@ -108,6 +109,15 @@ class _Desk:
         self.submissions = [_remarked(one, *beside.get((one.student, one.batch), ())) for one in self.submissions]
         for whose in self.others.keys() - self.handed_in():
             self.submissions.append(_without_notebook(*zip(*self.others[whose], strict=True)))
+
+    def taken_for_one(self) -> list[str]:
+        """A class in a folder within an archive looks like the folder of one student with many notebooks."""
+        folders = {one.file.rpartition("/")[0] for one in self.submissions}
+        students = {one.student for one in self.submissions if not one.name}
+        if len(self.submissions) < 2 or students != folders or len(students) > 1:
+            return []
+        taken = f"All {len(self.submissions)} notebooks were taken for one student's, {students.pop()}"
+        return [f"{taken}, whose folder they lie in. Are they several people's? Then unpack it, and grade that folder."]
 
     def handed_in(self) -> set[Whose]:
         """Those of whom there is a notebook by now."""

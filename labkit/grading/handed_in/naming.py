@@ -160,13 +160,13 @@ def _written_by(parts: Parts, depth: int) -> tuple[str, Senders]:
 def _plain(handed: Sequence[Parts], around: Parts, where: Parts) -> Callable[[Parts], Senders]:
     """A folder each, or a file each.
 
-    What all of it lies in is nobody's if it holds the folders of several, or has the archive's own name; else it is
-    the folder of the only student.
+    What all of it lies in is nobody's if it mostly holds the folders of several, or has the archive's own name; else it
+    is the folder of the only student.
     """
-    below = {parts[len(around)] for parts in handed}
-    holds_folders = all(len(parts) > len(around) + 1 for parts in handed)
+    folders = [parts[len(around)] for parts in handed if len(parts) > len(around) + 1]
+    holds_folders = 2 * len(folders) > len(handed) and len(set(folders)) > 1
     nobodys: Parts = ()
-    if holds_folders and len(below) > 1:
+    if holds_folders:
         nobodys = around
     elif where and around and around[0] == COPY.sub("", where[-1]):
         nobodys = around[:1]

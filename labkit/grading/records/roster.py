@@ -22,6 +22,8 @@ NAMES = "name fullname studentname displayname vollständigername nomcomplet nom
 FIRST = "firstname first givenname givennames vorname prénom nombre".split()
 LAST = "lastname last surname familyname nachname nomdefamille nom apellidos".split()
 NOBODY = ("Points Possible", "Student, Test")  # rows of a Canvas gradebook
+# What Moodle's grading worksheet writes before its number, in the languages above.
+PARTICIPANT = re.compile(r"(?:Participant|Teilnehmer)\D*(?=\d+\Z)")
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,7 @@ def _entry(columns: dict[str, int], row: Sequence[str]) -> Entry:
 
     name = " ".join(values(FIRST)[:1] + values(LAST)[:1]) or "".join(values(NAMES)[:1])
     email = "".join(values(EMAILS)[:1])
-    # Moodle's grading worksheet writes "Participant 1234".
-    id, *others = dict.fromkeys([one.removeprefix("Participant ") for one in values(IDS)] or [email or name])
+    id, *others = dict.fromkeys([PARTICIPANT.sub("", one) for one in values(IDS)] or [email or name])
     return Entry(id, name, email, tuple(others))
 
 

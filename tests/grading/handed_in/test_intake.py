@@ -476,3 +476,10 @@ def test_remarks_are_about_the_lab_that_counts(course):
     data = notebook("def causal_mask(n): ...", "def causal_mask(n): ...", cell("def softmax(x):", "markdown"))
     (one,) = course({"ada.ipynb": data}).submissions
     assert one.remarks == ("causal_mask is defined 2 times; the last that compiles counts.",)
+
+
+def test_notebooks_that_all_seem_to_be_one_students_are_told_of(tmp_path):
+    path = in_zip(tmp_path / "hw.zip", {"class/ada.ipynb": MASK, "class/bob.ipynb": SCORES})
+    (note,) = collect(path).notes
+    assert note.startswith("All 2 notebooks were taken for one student's, class, whose folder they lie in.")
+    assert collect(in_zip(tmp_path / "class.zip", {"class/ada.ipynb": MASK, "class/bob.ipynb": SCORES})).notes == ()

@@ -306,3 +306,7 @@ def test_any_paths_have_senders_who_have_ids(paths, where, metadata):
 )
 def test_moments_are_read_as_platforms_write_them(text, moment):
     assert iso(text) == moment
+
+
+def test_a_loose_file_beside_the_folders_of_many_makes_them_no_single_student():
+    assert students("class/ada/lab.ipynb", "class/bob/lab.ipynb", "class/cyd.ipynb") == ["ada", "bob", "cyd"]

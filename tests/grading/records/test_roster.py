@@ -242,3 +242,10 @@ def test_any_table_is_read_and_everybody_in_it_is_found_by_id(tmp_path_factory, 
     reconciled = reconcile(made, dict.fromkeys(students, ""))
     assert whose(reconciled) == {student: student for student in students}
     assert not reconciled.unknown
+
+
+@pytest.mark.parametrize("before", ["Participant ", "Teilnehmer/in", "Participante "])
+def test_what_moodle_writes_before_its_number_is_no_part_of_the_id(tmp_path, before):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"ID;Vollständiger Name\n{before}24001;Anna Kim\n", encoding="utf-8")
+    assert [entry.id for entry in read(path).entries] == ["24001"]
