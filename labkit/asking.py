@@ -111,7 +111,7 @@ def answered(function: Callable, args: Mapping[str, Any], printed: Printed) -> A
     except (TimeUp, KeyboardInterrupt):
         raise
     except NotImplementedError as error:
-        return replace(failed(error, printed.text), unattempted=True)
+        return unwritten(error, function, printed.text)
     except BaseException as error:  # a student's code may raise anything, SystemExit included
         return failed(error, printed.text)
     return Answer(
@@ -120,6 +120,18 @@ def answered(function: Callable, args: Mapping[str, Any], printed: Printed) -> A
         altered=tuple(name for name, value in args.items() if not same(value, copies[name])),
         unattempted=value is Ellipsis or (value is None and is_empty(function)),
     )
+
+
+def unwritten(error: NotImplementedError, function: Callable, printed: str) -> Answer:
+    """A placeholder's error; if that stands in another function, with the line that calls it, and with its name."""
+    told = replace(failed(error, printed), unattempted=True)
+    own = students_lines(error)
+    code = getattr(function, "__code__", None)
+    calls = [(frame, number) for frame, number in own if frame.f_code is code]
+    if not calls or own[-1][0].f_code is code:
+        return told
+    placeholder = own[-1][0].f_code
+    return replace(told, error=f"it calls {placeholder.co_name}, which isn't written yet", line=line_at(*calls[-1]))
 
 
 def is_empty(function: Callable) -> bool:
@@ -178,12 +190,22 @@ def stop_at_line(frame: FrameType, event: str, arg: Any) -> Callable | None:
 def failed(error: BaseException, printed: str) -> Answer:
     """The error with the last line that is the student's own, and the shapes that met there."""
     told = Answer(error=words_of(error), error_type=type(error).__name__, printed=printed)
-    own = [(frame, number) for frame, number in traceback.walk_tb(error.__traceback__) if is_students(frame)]
+    own = students_lines(error)
     if not own:
         return told
-    frame, number = own[-1]
-    line = linecache.getline(frame.f_code.co_filename, number).strip()
-    return replace(told, line=line, shapes=shapes_on(line, frame))
+    frame, _ = own[-1]
+    line = line_at(*own[-1])
+    return replace(told, line=line, shapes="" if isinstance(error, NameError) else shapes_on(line, frame))
+
+
+def students_lines(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Where an error came through student's code: frames and numbers of lines, the last where it arose."""
+    return [(frame, number) for frame, number in traceback.walk_tb(error.__traceback__) if is_students(frame)]
+
+
+def line_at(frame: FrameType, number: int) -> str:
+    """A line of the code that a frame runs."""
+    return linecache.getline(frame.f_code.co_filename, number).strip()
 
 
 def is_students(frame: FrameType) -> bool:
@@ -194,7 +216,8 @@ def is_students(frame: FrameType) -> bool:
 
 def shapes_on(line: str, frame: FrameType) -> str:
     """Shapes of the arrays that a line names, such as "Q (5, 3), K (7, 3)"."""
-    names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", line))
-    known = {**frame.f_globals, **frame.f_locals}
+    code, names = frame.f_code, dict.fromkeys(re.findall(r"[A-Za-z_]\w*", line))
+    local = {*code.co_varnames, *code.co_cellvars}  # even if they have no value yet, and a global one has
+    known = {name: value for name, value in frame.f_globals.items() if name not in local} | frame.f_locals
     shapes = [f"{name} {known[name].shape}" for name in names if isinstance(known.get(name), np.ndarray)]
     return ", ".join(shapes[:4])

@@ -19,8 +19,9 @@ from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
 from .exercise import Exercise, Mistake, Outcome
 from .exercises.inputs import WITHOUT
-from .judge import Tried, Verdict
+from .judge import REFUSES, Tried, Verdict, gives_an_error_back
 from .mistakes import MISTAKES
+from .table import A_HUNDREDTH
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ HELP = {
         "Note 3.2, section 2, on the root of d_k, and the worked example in section 8.",
         "Take one raw score: what is it made smaller by, and why by that?",
     ),
+    "scores and scale": Help(
+        "Look at the step that compares queries with keys, and at the one that makes the raw scores moderate.",
+        "Note 3.2, sections 1 to 3, and the worked example in section 8.",
+        "Take one query and one key: which number comes of comparing just these two, and what becomes of it next?",
+    ),
     "mask": Help(
         "Look at the step that keeps hidden keys out, between scores and softmax.",
         "Note 3.2, sections 3 and 4; the definitions of the attention mask and of the causal mask.",
@@ -62,6 +68,11 @@ HELP = {
         "Look at the softmax, the step from scores to weights.",
         "Note 3.2, section 4, and the definition of the attention weights.",
         "Take one row of scores by hand: which powers does it give, and what is each of them divided by?",
+    ),
+    "block sums": Help(
+        "Look at what each power is counted from, and at what is added up.",
+        "The text above the exercise, on the three numbers that are kept of a block.",
+        "Take one key: from which score is its power counted, and to what does it add?",
     ),
     "mix": Help(
         "Look at the last step of a head, where the weights meet another matrix.",
@@ -89,7 +100,20 @@ HELP = {
         "What does the function hand over at its end, and what is asked for?",
     ),
 }
+NAMELESS = ("NameError", "UnboundLocalError")  # nothing has that name where it is needed
 LOOK_AT_THE_LINE = "Look at the line that raised the error, and at what meets there."
+
+# Sentences that stand in place of a mistake's own, by its id and the exercise or the quantity that is asked for.
+IN_ITS_PLACE = {
+    ("slips_in_one_cell", "weights"): "All is well but for one cell, {where}: {entry}. "
+    "Its row adds to {its_total}: what should it add to?",
+    ("slips_in_one_cell", "scores"): "All is well but for one cell, {where}: {entry}. "
+    "Which raw score stands there, and what becomes of it?",
+    ("slips_in_one_cell", "masked_scores"): "All is well but for one cell, {where}: {entry}. "
+    "May the query of this row use the key of this column?",
+    ("transposes_the_mask", "padding_mask"): "The table is on its side. "
+    "What does one row of this mask stand for, a sequence or a key?",
+}
 
 REMARKS = {
     "uses_half_precision": "The numbers came back as float16, which keeps about three digits. Is that enough for you?",
@@ -143,14 +167,21 @@ def sentences(verdict: Verdict) -> list[str]:
     if verdict.status == "unattempted":
         return [unattempted(verdict)]
     if verdict.status == "timed_out":
+        came_back = len(verdict.tried) - 1
+        if came_back > 0:
+            before = f"{came_back} call{'s' * (came_back > 1)} before had come back"
+            asked = "Is there a loop that doesn't always end, or does each call take its time?"
+            return [f"It was stopped because it took too long; {before}. {asked}"]
         return ["It was stopped because it took too long. Is there a loop that never ends?"]
     return [*seen(verdict), *named(verdict)]
 
 
 def right(verdict: Verdict) -> str:
     """What is said of an answer that passed."""
-    if verdict.right_for:
+    if verdict.first_wrong and verdict.first_wrong == verdict.right_for:
         return f"Right for your {verdict.right_for}, which don't fit yet."
+    if verdict.first_wrong:
+        return f"Right for your own tables; the first that doesn't fit yet is {verdict.first_wrong}."
     return "Right on every input that was tried." if verdict.tried else "Right."
 
 
@@ -161,6 +192,8 @@ def in_singular(text: str) -> str:
 
 def unattempted(verdict: Verdict) -> str:
     """What is still to be filled in."""
+    if verdict.said:
+        return sentence(verdict.said)
     if not verdict.open_places or verdict.open_places == ((),):
         return "Not attempted yet: replace the placeholder with your own."
     return ("What is filled in fits. " if verdict.value is not None else "") + open_cells(verdict)
@@ -215,6 +248,10 @@ def seen_from_function(exercise: Exercise, shown: Tried, fault: Fault) -> str:
         return raised(shown)
     if fault.kind == "numbers":
         return f"your {QUANTITIES[exercise.answer].words} {fault.text}"
+    if gives_an_error_back(shown):
+        return "an error is asked for: it gave the error back instead of raising it."
+    if shown.case.raises and fault.kind in ("type", "nothing"):
+        return f"it {fault.text}; for that row an error is asked for."
     if fault.kind in ("type", "nothing"):
         return f"it {fault.text}; an array of shape {shown.right.shape} is asked for."
     if fault.kind == "shape":
@@ -236,7 +273,7 @@ def named(verdict: Verdict) -> list[str]:
     """The sentences of the mistakes that were found, or the property that broke."""
     if verdict.mistakes:
         fields = fields_of(verdict)
-        told = [tell(MISTAKES[id], fields) for id in verdict.mistakes]
+        told = [tell(words(MISTAKES[id], verdict, fields), fields) for id in verdict.mistakes]
         if verdict.together:
             return ["Two things come together here.", "First: " + told[0], "Then: " + told[1]]
         return [told[0], *("It may as well be this: " + more for more in told[1:2])]
@@ -264,6 +301,10 @@ def question(verdict: Verdict) -> str:
         return "What does each row of this table stand for, and what each column?"
     if shown is not None and shown.case.raises and shown.answer.error_type:
         return "An error is asked for here, but is this one raised because the row is empty?"
+    if shown is not None and shown.answer.error_type in NAMELESS:
+        return "Is it spelt as where it was defined, and has that cell been run since the kernel started?"
+    if shown is not None and refuses_a_good_mask(verdict, shown):
+        return "In this mask every query has a key that it may use. Which masks is that line meant to refuse?"
     if shown is not None and shown.kind == "raised" and shown.answer.line:
         return "What stands in that line when it fails, and of which shape or type is it?"
     if shown is not None and shown.kind == "raised":
@@ -275,6 +316,13 @@ def question(verdict: Verdict) -> str:
     if shown is not None and shown.kind == "shape":
         return "Which axis is too long, too short or missing, and what does it count?"
     return HELP[step_of(verdict)].question
+
+
+def refuses_a_good_mask(verdict: Verdict, shown: Tried) -> bool:
+    """Whether a line raises an error on purpose for a mask that has none of the rows that an error is asked for."""
+    if "mask" not in shown.case.args or not REFUSES.search(shown.answer.line):
+        return False
+    return any(one.case.raises for one in verdict.tried) and bool(shown.case.args["mask"].any(axis=-1).all())
 
 
 def smallest_input(verdict: Verdict) -> str:
@@ -296,10 +344,19 @@ def short(value: Any) -> str:
     return number(value)
 
 
-def tell(mistake: Mistake, fields: Mapping[str, Any]) -> str:
-    """A mistake's own words, with the student's numbers; parts whose numbers aren't known are left out."""
+def words(mistake: Mistake, verdict: Verdict, fields: Mapping[str, Any]) -> str:
+    """A mistake's own sentence, or the one that stands in its place for this exercise or quantity."""
+    for kind in (verdict.exercise.name, verdict.exercise.answer):
+        other = IN_ITS_PLACE.get((mistake.id, kind), "")
+        if other and ("its_total" in fields or "{its_total}" not in other):
+            return other
+    return mistake.sentence
+
+
+def tell(sentence: str, fields: Mapping[str, Any]) -> str:
+    """A sentence with the student's numbers; parts whose numbers aren't known are left out."""
     told = []
-    for part in re.split(r"(?<=[.?]) ", mistake.sentence):
+    for part in re.split(r"(?<=[.?]) ", sentence):
         with suppress(KeyError):
             told.append(part.format_map(fields))
     return " ".join(told)
@@ -363,6 +420,8 @@ def answer_fields(verdict: Verdict) -> dict[str, Any]:
             fields["bad_row"] = int(bad[0][-2]) + 1
         if len(places) and value.ndim == len(places[0]):
             fields |= {"entry": number(value[places[0]]), "where": place_name(places[0])}
+            total = float(value[places[0][:-1]].sum())
+            fields |= {"its_total": total} if abs(total - 1) > A_HUNDREDTH else {}
     if verdict.tried:
         fields["altered"] = ", ".join(dict.fromkeys(name for one in verdict.tried for name in one.answer.altered))
         fields["printed"] = max(len(one.answer.printed) for one in verdict.tried)
@@ -375,13 +434,21 @@ def remark_sentences(verdict: Verdict) -> list[str]:
     def sentence(id: str) -> str:
         case = next((one for one in verdict.tried if id in (one.case.remark, one.excused)), None)
         fields = fields_of(replace(verdict, shown=case))
-        return "A remark: " + (REMARKS[id] if id in REMARKS else tell(MISTAKES[id], fields))
+        return "A remark: " + (REMARKS[id] if id in REMARKS else tell(MISTAKES[id].sentence, fields))
 
-    return [sentence(id) for id in verdict.remarks]
+    answered = "shifts_by_the_overall_maximum" if "overflows_on_large_scores" in verdict.remarks else ""
+    return [sentence(id) for id in verdict.remarks if id != answered]  # one would answer the other's question
 
 
-def hints(verdict: Verdict) -> tuple[str, str]:
-    """The step to look at, and what to read."""
+def hints(verdict: Verdict) -> tuple[str, ...]:
+    """The step to look at, and what to read; none where the message has said all there is.
+
+    A right answer has one only if a table before it doesn't fit yet.
+    """
+    if verdict.status == "passed":
+        return (f"Look at {verdict.first_wrong}, the first that doesn't fit yet.",) if verdict.first_wrong else ()
+    if verdict.status == "unattempted" and verdict.said:
+        return ()
     helps = HELP[step_of(verdict)]
     raised = not verdict.mistakes and verdict.shown is not None and verdict.shown.answer.line
     return LOOK_AT_THE_LINE if raised else helps.look_at, helps.read
@@ -389,7 +456,7 @@ def hints(verdict: Verdict) -> tuple[str, str]:
 
 def step_of(verdict: Verdict) -> str:
     """The step to look at."""
-    if verdict.mistakes:
+    if verdict.mistakes and verdict.mistakes[0] != "slips_in_one_cell":  # that one is made at any step
         mistake = MISTAKES[verdict.mistakes[0]]
         return mistake.look_at or mistake.step
     if verdict.shown is not None and verdict.shown.kind in ("raised", "type", "nothing"):

@@ -101,7 +101,9 @@ class Verdict:
     within : float or array (...)
         How far off a cell may be.
     right_for : str
-        The table before, where this one is right for that alone, and that isn't right itself.
+        Of a table that passed: the student's own table before, from which it was judged.
+    first_wrong : str
+        The first that doesn't fit yet of the tables before, unless this one is right whatever they hold.
     """
 
     exercise: Exercise
@@ -124,6 +126,7 @@ class Verdict:
     wrong_places: tuple[tuple[int, ...], ...] = ()
     within: float | np.ndarray = 0.0
     right_for: str = ""
+    first_wrong: str = ""
 
     def accusing(self, suspects: list[Suspect], calculation: Mapping[str, Any]) -> "Verdict":
         """The same with suspects found, the most likely first, and what the first one's calculation gives."""
@@ -195,7 +198,8 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
         tried[i] = try_case(cases[i], lineup, i, ask)
         answer = tried[i].answer
         if answer.unattempted and i == wanted[0]:
-            return Verdict(exercise, "unattempted")
+            calls = bool(answer.line) and not REFUSES.search(answer.line)  # what isn't written yet, and says so
+            return Verdict(exercise, "unattempted", said=answer.error if calls else "")
         if answer.timed_out:
             return Verdict(exercise, "timed_out", tried=tuple(tried.values()), shown=tried[i])
     tried = no_lucky_error(excuse(tried))
@@ -372,7 +376,12 @@ def at_sight(bad: Iterable[Tried]) -> str:
 
 def accepts_an_empty_row(one: Tried) -> bool:
     """Whether an answer was given where an error is asked for."""
-    return one.case.raises and not one.answer.error_type
+    return one.case.raises and not (one.answer.error_type or gives_an_error_back(one))
+
+
+def gives_an_error_back(one: Tried) -> bool:
+    """Whether an error was made where one is asked for, and returned."""
+    return one.case.raises and type(one.answer.value).__name__.endswith(("Error", "Exception"))
 
 
 def as_seen(one: Tried) -> Seen:

@@ -313,7 +313,9 @@ def check_table(exercise: Exercise, value: Any) -> Outcome:
     owner = whose_numbers(exercise.name) if exercise.own else None
     value = taken_over(value)
     keep(exercise.name, value)
-    return judged(exercise, lambda: judge_kept_table(exercise, value, owner))
+    one = judged(exercise, lambda: judge_kept_table(exercise, value, owner))
+    again = [name for name in to_check_again(exercise.name) if one.passed]
+    return with_html(replace(one, message=f"{one.message} Now check {', '.join(again)} again.")) if again else one
 
 
 def taken_over(value: Any) -> Any:
@@ -339,6 +341,12 @@ def keep(name: str, table: Any) -> None:
         for follower in followers(name) & SESSION.outcomes.keys():
             changed = f"{name} has changed since {follower} was judged from it. Check it again."
             SESSION.outcomes[follower] = without_verdict(follower, "check again", EXERCISES[follower].points, changed)
+
+
+def to_check_again(name: str) -> list[str]:
+    """The tables that were judged from one before it changed, in the order in which they are asked for."""
+    outcomes, after = SESSION.outcomes, followers(name)
+    return [e for e in EXERCISES if e in after and e in outcomes and outcomes[e].status == "check again"]
 
 
 def followers(name: str) -> set[str]:
@@ -402,7 +410,7 @@ def hint(name: str | None = None) -> Note:
     one = SESSION.outcomes.get(name)
     if one is None:
         return Note("There is nothing to hint at yet: check an answer first.")
-    if one.passed:
+    if one.passed and not one.hints:
         return Note(f"{name} is right; there is nothing to hint at.")
     given = SESSION.hints_given.get(name, 0)
     SESSION.hints_given[name] = given + 1

@@ -152,19 +152,34 @@ def broken(exercise: Exercise, ask: Ask, args: Args, kind: str, shrink: bool = T
         Whether to look for a smaller input; if not, none is shown.
     """
     probe = Probe(exercise, ask, kind)
-    said = broken_property(probe, args)
+    value = probe.value(args)
+    said = said_of_rounding(value, probe.right(args))
+    if said:  # by hand, one would round as well: a smaller input shows nothing
+        return Shown(said, {}, "")
+    said = broken_property(probe, args, value)
     if not shrink:
         return Shown(said, {}, "")
     smaller = smallest(probe, args)
     if all(smaller[name] is args[name] for name in args):
         return Shown(said, args, said)
     fault = probe.fault(smaller)
-    return Shown(said, smaller, broken_property(probe, smaller) or (f"you get {fault.text}" if fault else ""))
+    said_there = broken_property(probe, smaller, probe.value(smaller))
+    return Shown(said, smaller, said_there or (f"you get {fault.text}" if fault else ""))
 
 
-def broken_property(probe: Probe, args: Args) -> str:
-    """The first property that the answer to one input breaks, or ""."""
-    value, known, right = probe.value(args), probe.known(args), probe.right(args)
+def said_of_rounding(value: np.ndarray | None, right: np.ndarray) -> str:
+    """What is to be said of numbers that are right but for having been rounded, or ""."""
+    if value is None or value.dtype.kind != "f" or value.shape != right.shape:
+        return ""
+    for decimals, words in ((1, "one decimal"), (2, "two decimals"), (3, "three decimals")):
+        if near(value, np.round(value, decimals), 1e-9).all() and near(value, right, 0.501 * 0.1**decimals).all():
+            return f"no number of your answer has more than {words}. Where were they rounded?"
+    return ""
+
+
+def broken_property(probe: Probe, args: Args, value: np.ndarray | None) -> str:
+    """The first property that the answer to one input, ``value``, breaks, or ""."""
+    known, right = probe.known(args), probe.right(args)
     fault = None if value is None else compare(value, right)
     if value is None or fault is None or fault.kind != "values":
         return ""
@@ -256,6 +271,9 @@ def final_properties(probe: Probe, args: Args, output: np.ndarray, known: Args) 
 
 
 def scores_properties(probe: Probe, args: Args, scores: np.ndarray, known: Args) -> Iterator[str]:
+    totals = scores.sum(axis=-1)
+    if len(totals) > 1 and totals.any() and near(totals, totals[0], 1e-6).all():
+        yield f"each row of your scores adds to {number(totals[0])}"
     for i, j in np.argwhere((scores != 0) & ~args["Q"].any(axis=-1)[:, None]):
         yield f"query {i + 1} is all zeros, and yet it scores {number(scores[i, j])} with key {j + 1}"
     doubled = probe.value({**args, "Q": 2 * args["Q"]})

@@ -18,8 +18,9 @@ from .judge import Verdict
 from .lineup import Lineup, answer_of
 
 TWO_DECIMALS = 0.00501
-LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
+ONE_DECIMAL = 0.0551  # 0.45 may become 0.4 or 0.5, and may have been 0.446 or 0.454 before
 A_HUNDREDTH = 0.021  # or two, which may come of rounding on the way
+LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
 A_SLIP = 0.006  # how near a frequent wrong answer has to come
 ROOT = 0.0012  # of the score: 1.73 for the root of 3
 LOW = -50  # scores: no score of a table comes near
@@ -41,14 +42,14 @@ class Start:
         Those that they are made of.
     own : str
         The exercise of the student's own table that it starts from, "" if it starts from none.
-    own_is_right : bool
-        Whether all of that table fits.
+    first_wrong : str
+        The first that doesn't fit yet of that table and those before it, "" if all do.
     """
 
     quantities: tuple[str, ...]
     known: dict[str, Any]
     own: str = ""
-    own_is_right: bool = True
+    first_wrong: str = ""
 
 
 def judge_table(
@@ -130,7 +131,7 @@ def judge_cells(
     within = TWO_DECIMALS + (ROOT * np.abs(rights[0]) if exercise.answer == "scores" else 0)
     wrong = ~open_cells & ~np.any([near(array, right, within) for right in rights], axis=0)
     status = "failed" if wrong.any() else "unattempted" if open_cells.any() else "passed"
-    only_from_a_wrong_one = not (starts[0].own_is_right or near(array, rights[1], within).all())
+    right_anyway = starts[0].first_wrong and near(array, rights[1], within).all()
     return Verdict(
         exercise,
         status,
@@ -139,7 +140,8 @@ def judge_cells(
         open_places=as_places(open_cells),
         wrong_places=as_places(wrong),
         within=within,
-        right_for=starts[0].own if status == "passed" and only_from_a_wrong_one else "",
+        right_for=starts[0].own if status == "passed" else "",
+        first_wrong="" if right_anyway else starts[0].first_wrong,
     )
 
 
@@ -148,6 +150,7 @@ def explain_cells(verdict: Verdict, starts: list[Start], earlier: list[Start], r
     exercise, array = verdict.exercise, np.asarray(verdict.value)
     wrong, open_cells = (opened(array.shape, places) for places in (verdict.wrong_places, verdict.open_places))
     slip = said_of_slip(exercise, array) or said_of_finite_fill(verdict, rights[0])
+    slip = slip or said_of_one_decimal(array, rights)
     if slip:
         return replace(verdict, said=slip)
     if wrong.sum() >= ENOUGH_NUMBERS or not open_cells.any():  # few numbers that many mistakes explain tell nothing
@@ -178,6 +181,16 @@ def said_of_finite_fill(verdict: Verdict, right: np.ndarray) -> str:
     return f"the place is right, but {number(array[place])} is a number. Is there a score that lies below it?"
 
 
+def said_of_one_decimal(array: np.ndarray, rights: list[np.ndarray]) -> str:
+    """What is to be said of a table in which all numbers were rounded to one decimal."""
+    filled = array[np.isfinite(array)]
+    if filled.size < 2 or (filled != filled.round(1)).any() or (filled == filled.round()).all():
+        return ""
+    if not any((np.isnan(array) | near(array, right, ONE_DECIMAL)).all() for right in rights):
+        return ""
+    return "all numbers stand here with one decimal at most. How many decimals are asked for?"
+
+
 def as_places(cells: np.ndarray) -> tuple[Place, ...]:
     """Where a table of booleans is True."""
     return tuple(tuple(int(i) for i in place) for place in np.argwhere(cells))
@@ -196,17 +209,28 @@ def starting_points(exercise: Exercise, numbers: Mapping[str, Any], tables: Mapp
         own = table_before(tables.get(name, ...), rounded[0])
         judged = judge_table(EXERCISES[name], tables.get(name, ...), numbers, tables)
         if own is not None and may_be_followed(judged):
-            return [Start(steps, {**known, quantity: own}, name, judged.status != "failed"), *starts]
+            first_wrong = judged.first_wrong or (name if judged.status == "failed" else "")
+            return [Start(steps, {**known, quantity: own}, name, first_wrong), *starts]
         starts += [Start(steps, {**known, quantity: table}) for table in rounded]
     return starts
 
 
 def may_be_followed(verdict: Verdict) -> bool:
-    """Whether a table is good enough to go on from: one slip costs one step, but zeros earn nothing."""
-    if verdict.mistakes or not isinstance(verdict.value, np.ndarray):
-        return bool(verdict.mistakes)
+    """Whether a table is good enough to go on from: one slip costs one step, but what takes no work earns nothing."""
+    if verdict.mistakes and not verdict.together:
+        return True
+    if not isinstance(verdict.value, np.ndarray):
+        return False
     filled = verdict.value.size - len(verdict.open_places)
-    return 2 * len(verdict.wrong_places) <= filled or bool(said_of_slip(verdict.exercise, verdict.value))
+    mostly_right = 2 * len(verdict.wrong_places) < filled
+    return mostly_right or bool(said_of_slip(verdict.exercise, verdict.value)) or asks_for_work(verdict.value)
+
+
+def asks_for_work(table: np.ndarray) -> bool:
+    """Whether most rows that are filled in hold two different numbers beside 0: what follows has to be calculated."""
+    rows = [row[np.isfinite(row)] for row in np.atleast_2d(table)]
+    filled = [row for row in rows if row.size]
+    return 2 * sum(len(set(row[row != 0].tolist())) > 1 for row in filled) > len(filled)
 
 
 def former_starts(exercise: Exercise, known: dict[str, Any], former: Mapping[str, Any]) -> list[Start]:
@@ -300,20 +324,22 @@ def as_filled(
 def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers, earlier: Sequence[Start] = ()) -> Verdict:
     """Name the mistake behind a wrong table, looked for from the likeliest start first.
 
-    One mistake on the way from there is likelier than a table before that was changed ``earlier``, and that likelier
-    than any other start. Two mistakes are looked for last, and only in a table of some size.
+    A frequent mistake on the way from there is likelier than a table before that was changed ``earlier``, and that
+    likelier than any other mistake or start. Two mistakes are looked for last, and only in a table of some size.
     """
     exercise = verdict.exercise
     lineups = [Lineup(replace(exercise, quantities=start.quantities), [start.known]) for start in starts]
     pairs = [(lineups[0], True)] if numbers.value.size >= LARGE_ENOUGH else []
     for lineup, in_pairs in [*((lineup, False) for lineup in lineups), *pairs]:
         suspects = diagnose(lineup, {0: Seen(numbers)}, in_pairs)
-        if suspects:
-            return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
-        if lineup is lineups[0] and not in_pairs and any(fits(exercise, start, verdict) for start in earlier):
+        is_first = lineup is lineups[0] and not in_pairs
+        is_likely = bool(suspects) and suspects[0].is_frequent
+        if is_first and not is_likely and any(fits(exercise, start, verdict) for start in earlier):
             name = earlier[0].own
             said = f"it fits your {name} as they were before you changed them. Work it out again from the new ones"
             return replace(verdict, said=said)
+        if suspects:
+            return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
     return verdict
 
 

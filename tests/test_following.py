@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from labkit import check, fresh_numbers, notebook, student
+from labkit import check, fresh_numbers, hint, notebook, student
 from labkit.calculation import softmax
 
 
@@ -30,7 +30,22 @@ def test_a_slip_costs_one_step_and_what_follows_from_it_is_right_for_it(me):
     scores = check(hand_scores=in_two_decimals(raw / 3**0.5))
     assert (scores.points, scores.message) == (2, "Right for your hand_raw_scores, which don't fit yet.")
     weights = check(hand_weights=in_two_decimals(softmax(raw / 3**0.5)))
-    assert (weights.points, weights.message) == (2, "Right.")
+    said = "Right for your own tables; the first that doesn't fit yet is hand_raw_scores."
+    assert (weights.points, weights.message) == (2, said)
+    assert repr(hint()) == "hand_weights: Look at hand_raw_scores, the first that doesn't fit yet."
+
+
+def test_a_table_that_is_mended_names_those_to_check_again(me):
+    raw = raw_scores(me)
+    weights = in_two_decimals(softmax(raw / 3**0.5))
+    check(hand_raw_scores=(raw + np.eye(4)).tolist())
+    check(hand_weights=weights)
+    check(hand_scores=in_two_decimals(raw / 3**0.5))
+    mended = check(hand_raw_scores=raw.tolist())
+    assert mended.message == "Right. Now check hand_scores, hand_weights again." and mended.message in mended.html
+    assert check(hand_scores=in_two_decimals(raw / 3**0.5)).message == "Right. Now check hand_weights again."
+    assert check(hand_weights=weights).message == check(hand_raw_scores=raw.tolist()).message == "Right."
+    assert repr(hint()) == "hand_raw_scores is right; there is nothing to hint at."
 
 
 def test_a_table_whose_mistake_is_known_is_followed_though_none_of_its_cells_is_right():
@@ -41,6 +56,42 @@ def test_a_table_whose_mistake_is_known_is_followed_though_none_of_its_cells_is_
 def test_a_right_table_after_a_wrong_one_is_plainly_right(me):
     assert not check(hand_scores=np.ones((4, 4)).tolist()).passed
     assert check(hand_weights=in_two_decimals(softmax(raw_scores(me) / 3**0.5))).message == "Right."
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.eye(4)[[0] * 4],
+        np.eye(4),
+        (np.tri(4) / np.tri(4).sum(axis=1, keepdims=True)).round(2),
+        np.full((4, 4), 0.25),
+    ],
+)
+def test_weights_that_nothing_was_calculated_for_earn_nothing_further_on(me, weights):
+    check(hand_causal_weights=weights.tolist())
+    assert check(hand_causal_output=(weights @ me.V).round(2).tolist()).points < 2
+
+
+def test_powers_that_were_not_divided_cost_one_step(me):
+    check(hand_raw_scores=(me.Q @ me.K.T).tolist())
+    scores = (me.Q @ me.K.T / np.sqrt(3)).round(2)
+    check(hand_scores=scores.tolist())
+    powers = np.exp(scores).round(2)
+    assert check(hand_weights=powers.tolist()).points == 0
+    assert check(hand_output=(powers @ me.V).round(2).tolist()).passed
+
+
+def test_a_slip_in_the_only_row_that_was_worked_out_costs_one_step(me):
+    row = np.array([0.22, 0.69, 0.12, 0.08])
+    check(hand_weights=[row.tolist(), *[[...] * 4] * 3])
+    mixed = check(hand_output=[(row @ me.V).round(2).tolist(), *[[...] * 2] * 3])
+    assert mixed.points == 0.5
+
+
+@pytest.mark.parametrize("weights", [[0.7, 0.3], [0.6, 0.4]])
+def test_an_arithmetic_slip_in_two_cells_costs_one_step(weights):
+    assert not check(lesson_weights=weights).passed
+    assert check(lesson_output=[10 * weights[0], 10 * weights[1]]).passed
 
 
 def test_zeros_earn_nothing_by_following_zeros(me):
@@ -173,3 +224,98 @@ def test_a_table_of_another_shape_is_asked_what_its_rows_stand_for(name):
 def test_what_is_no_table_is_told_so_and_asked_nothing_about_its_numbers(value):
     message = check(twin_weights=value).message
     assert message and "?" not in message
+
+
+@pytest.mark.parametrize(
+    ("before", "was", "now", "name", "table"),
+    [
+        ("notes_scores", [[1, 0], [0, 1]], [[1.41, 0], [0, 1.41]], "notes_weights", [[0.73, 0.27], [0.27, 0.73]]),
+        ("twin_scores", [[1, 0], [1.5, 1]], [[1.41, 0], [2.12, 1.41]], "twin_weights", [[0.73, 0.27], [0.62, 0.38]]),
+    ],
+)
+def test_a_table_that_fits_the_one_before_it_as_it_was_is_not_blamed_on_a_rare_mistake(before, was, now, name, table):
+    check(**{before: was})
+    check(**{before: now})
+    outcome = check(**{name: table})
+    assert outcome.mistakes == ()
+    assert f"It fits your {before} as they were before you changed them." in outcome.message
+
+
+def test_without_such_a_table_before_another_base_is_still_named():
+    check(notes_scores=[[1.41, 0], [0, 1.41]])
+    assert check(notes_weights=[[0.73, 0.27], [0.27, 0.73]]).mistakes[0] == "uses_another_base"
+
+
+def test_no_rows_are_said_to_have_vanished_where_none_has(me):
+    table = in_two_decimals(softmax(raw_scores(me) / 3**0.5))
+    outcome = check(hand_causal_weights=table)
+    assert outcome.mistakes == ("ignores_the_mask",) and "vanished" not in outcome.message
+
+
+@pytest.mark.parametrize("name", ["hand_scores", "hand_weights", "hand_output"])
+def test_a_table_in_one_decimal_is_asked_about_its_decimals(name, me):
+    scores = raw_scores(me) / 3**0.5
+    right = {"hand_scores": scores, "hand_weights": softmax(scores), "hand_output": softmax(scores) @ me.V}[name]
+    for table in (right, right.round(2)):
+        outcome = check(**{name: table.round(1).tolist()})
+        assert not outcome.passed
+        asked = "All numbers stand here with one decimal at most. How many decimals are asked for?"
+        assert outcome.message.endswith(asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("lesson_weights", [1, 0]),  # whole numbers: the winner was picked
+        ("notes_weights", [[0.9, 0.1], [0.2, 0.8]]),  # one is further off than rounding goes
+        ("lesson_weights", [0.7, 0.34]),
+    ],
+)
+def test_other_tables_are_not_asked_about_their_decimals(name, table):
+    assert "decimal" not in check(**{name: table}).message
+
+
+def with_a_slip(table):
+    table = np.round(table, 2)
+    table[2, 1] += 2
+    return table.tolist()
+
+
+def test_one_wrong_cell_is_asked_about_what_its_own_table_is_about(me):
+    raw = raw_scores(me)
+    weights = softmax(raw / 3**0.5)
+    asked = {
+        "hand_raw_scores": (raw, "Which row and which column meet there?", "makes the raw scores"),
+        "hand_scores": (raw / 3**0.5, "Which raw score stands there, and what becomes of it?", "moderate"),
+        "hand_weights": (weights, "Its row adds to 3: what should it add to?", "the softmax"),
+        "hand_output": (weights @ me.V, "Which row and which column meet there?", "the last step"),
+    }
+    for name, (table, question, step) in asked.items():
+        outcome = check(**{name: with_a_slip(table)})
+        assert outcome.mistakes == ("slips_in_one_cell",), outcome
+        assert outcome.message.endswith(question)
+        assert step in outcome.hints[0]
+        check(**{name: in_two_decimals(table)})
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("first_block", [1.5, 6]), ("second_block", [1.25, 7]), ("two_blocks", [4, 21]), ("three_blocks", [5.5, 32])],
+)
+def test_sums_of_blocks_are_not_asked_for_a_division(name, table):
+    message = check(**{name: table}).message
+    assert message.endswith("Take one key: from which score is its power counted, and to what does it add?")
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "said"),
+    [
+        ("second_block", [2.5, 13], "still counted from log 8"),
+        ("first_block", [1.5, 5.33], "divided by the first already"),
+        ("second_block", [1.25, 5.2], "divided by the first already"),
+        ("two_blocks", [2, 5.25], "divided by the first already"),
+        ("three_blocks", [2.75, 5.82], "divided by the first already"),
+    ],
+)
+def test_a_usual_slip_in_sums_of_blocks_is_told_what_it_is(name, table, said):
+    assert said in check(**{name: table}).message

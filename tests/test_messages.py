@@ -10,7 +10,7 @@ from students import who_does
 from labkit.answer import number
 from labkit.calculation import SIZES
 from labkit.exercises import EXERCISES
-from labkit.feedback import HELP, outcome
+from labkit.feedback import HELP, IN_ITS_PLACE, outcome
 from labkit.judge import cases_and_lineup, judge_function
 from labkit.lineup import answer_of
 from labkit.mistakes import MISTAKES
@@ -72,6 +72,15 @@ def test_each_mistake_says_what_was_seen_and_asks_one_question(mistake):
     assert mistake.sentence.count("?") == 1
     assert 10 <= len(mistake.sentence.split()) <= 60
     assert not GIVEAWAYS.search(mistake.sentence)
+
+
+@pytest.mark.parametrize(("key", "sentence"), IN_ITS_PLACE.items(), ids=lambda value: "-".join(value))
+def test_each_sentence_in_place_of_another_asks_one_question_too(key, sentence):
+    id, kind = key
+    assert id in MISTAKES and kind in {e.name for e in EXERCISES.values()} | {e.answer for e in EXERCISES.values()}
+    assert sentence.endswith("?") and sentence.count("?") == 1
+    assert not GIVEAWAYS.search(sentence)
+    assert {name for _, name, _, _ in Formatter().parse(sentence) if name} <= {*FIELDS, "its_total"}
 
 
 FIELDS = {*SIZES, "n_heads", "row", "row_total", "column", "first_column_total", "top", "bottom", "bad_row", "entry"}

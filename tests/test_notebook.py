@@ -130,6 +130,33 @@ def test_a_stub_counts_as_not_attempted():
         assert "replace the placeholder" in outcome.message
 
 
+def not_written_yet(scores):
+    raise NotImplementedError("replace this line with your own")
+
+
+def test_a_function_that_calls_one_that_is_not_written_yet_is_told_which():
+    def attention(Q, K, V, mask=None):
+        weights = not_written_yet(Q @ K.T)
+        return weights @ V
+
+    outcome = check(attention)
+    said = "It calls not_written_yet, which isn't written yet."
+    assert (outcome.status, outcome.points, outcome.message) == ("unattempted", 0, said)
+    assert repr(hint()) == said
+
+
+def test_a_part_that_calls_what_is_not_written_yet_says_in_which_line():
+    def attention(Q, K, V, mask=None):
+        if mask is not None:
+            return not_written_yet(Q)
+        return core_attention(Q, K, V)
+
+    outcome = check(attention)
+    assert (outcome.status, outcome.points) == ("crashed", 2)
+    line = "your line `return not_written_yet(Q)` raised NotImplementedError: "
+    assert line + "it calls not_written_yet, which isn't written yet." in outcome.message
+
+
 def test_a_function_that_returns_nothing_is_told_from_an_empty_one():
     def softmax(scores):
         right_weights(scores)
@@ -168,6 +195,37 @@ def test_an_answer_that_raises_shows_the_students_own_line_and_the_shapes():
     assert "return np.dot(Q, K) + undefined_name" in outcome.message
     assert "Q (5, 3), K (7, 3)" in outcome.message
     assert "asking.py" not in outcome.message
+
+
+totals = np.ones((5, 2))
+
+
+def test_a_name_that_is_not_known_is_asked_about_and_no_shapes():
+    def softmax(scores):
+        return scores / forgotten  # noqa: F821
+
+    def without_a_value(scores):
+        scores = scores / totals  # noqa: F823
+        totals = scores.sum()
+        return scores, totals
+
+    for function, error in ((softmax, "NameError"), (without_a_value, "UnboundLocalError")):
+        message = check(function, exercise="softmax").message
+        assert f"raised {error}: " in message and "shapes" not in message
+        assert message.endswith(
+            "Is it spelt as where it was defined, and has that cell been run since the kernel started?"
+        )
+
+
+def test_a_local_name_without_a_value_is_not_taken_for_a_global_one():
+    def softmax(scores):
+        totals = scores @ np.ones(99)
+        return scores / totals
+
+    message = check(softmax).message
+    assert (
+        "your line `totals = scores @ np.ones(99)` raised" in message and "The shapes there: scores (3, 5)." in message
+    )
 
 
 def test_a_transpose_forgotten_on_oblong_input_is_named_although_it_raises():

@@ -145,6 +145,37 @@ def test_an_error_that_is_raised_on_purpose_refuses_it(error):
     assert check(masked_softmax).passed
 
 
+def test_an_error_for_a_mask_that_leaves_every_query_a_key_is_asked_which_masks_it_means():
+    def masked_softmax(scores, mask):
+        if not mask.all(axis=-1).any():
+            raise ValueError("no key")
+        return softmax(np.where(mask, scores, -np.inf))
+
+    message = check(masked_softmax).message
+    assert "With a 5 by 7 table with padding, your line `raise ValueError" in message
+    assert message.endswith(
+        "In this mask every query has a key that it may use. Which masks is that line meant to refuse?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ValueError("no key"), "an error is asked for: it gave the error back instead of raising it."),
+        (None, "it gave back nothing (None); for that row an error is asked for."),
+    ],
+)
+def test_what_is_given_back_in_place_of_an_error_is_told_that_one_is_asked_for(given, said):
+    def masked_softmax(scores, mask):
+        if not mask.any(axis=-1).all():
+            return given
+        return softmax(np.where(mask, scores, -np.inf))
+
+    message = check(masked_softmax).message
+    assert message.startswith(f"With a query (row 2) without any allowed key, {said}") and message.endswith("?")
+    assert ("was given an answer" in message) == (given is None)
+
+
 def test_the_mistake_that_spoils_the_case_that_is_shown_comes_first():
     one = check(lambda scores, mask: softmax(np.where(mask, scores, 0)), exercise="masked_softmax")
     assert one.mistakes == ("fills_with_zero", "accepts_an_empty_row")
@@ -246,3 +277,62 @@ def test_one_thing_is_not_called_by_its_plural():
 def only_one(Z):
     """Right, but for a single head."""
     return Z[0] + 1 if len(Z) == 1 else Z.swapaxes(0, 1).reshape(Z.shape[1], -1)
+
+
+def scaled(Q, K):
+    return Q @ K.T / np.sqrt(K.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("decimals", "words"), [(1, "one decimal"), (2, "two decimals"), (3, "three decimals")], ids=str
+)
+@pytest.mark.parametrize(
+    ("exercise", "function"), [("softmax", softmax), ("attention", right), ("attention_scores", scaled)]
+)
+def test_numbers_that_were_rounded_in_the_function_are_told_so(exercise, function, decimals, words):
+    one = check(lambda *args: np.round(function(*args), decimals), exercise=exercise)
+    assert not one.passed and one.mistakes == ()
+    assert one.message.endswith(f"No number of your answer has more than {words}. Where were they rounded?")
+    assert one.smallest == ""
+
+
+def test_wrong_numbers_with_few_decimals_are_not_put_down_to_rounding():
+    one = check(lambda scores: np.round(softmax(scores) + 0.1, 2), exercise="softmax")
+    assert "rounded" not in one.message and "adds to" in one.message
+
+
+@pytest.mark.parametrize(
+    ("scores", "total"),
+    [(lambda Q, K: softmax(scaled(Q, K)), 1), (lambda Q, K: 2 * softmax(Q @ K.T), 2)],
+    ids=["softmax last", "softmax first"],
+)
+def test_a_softmax_among_the_scores_is_asked_about_both_steps(scores, total):
+    one = check(scores, exercise="attention_scores")
+    assert f"Each row of your scores adds to {total}." in one.message
+    assert one.message.endswith("which number comes of comparing just these two, and what becomes of it next?")
+    assert "compares queries with keys, and at the one" in one.hints[0]
+
+
+@pytest.mark.parametrize("product", [lambda Q, K: Q * K, lambda Q, K: Q * K.T], ids=["Q * K", "Q * K.T"])
+def test_a_product_number_by_number_is_named_with_a_transpose_and_without(product):
+    one = check(lambda Q, K: product(Q, K) / np.sqrt(Q.shape[1]), exercise="attention_scores")
+    assert one.mistakes == ("multiplies_elementwise",)
+
+
+def test_a_padding_mask_on_its_side_is_asked_about_sequences():
+    one = check(lambda lengths, n_k: np.arange(n_k)[:, None] < np.array(lengths), exercise="padding_mask")
+    assert one.mistakes == ("transposes_the_mask",)
+    assert "sequence" in one.message and "query" not in one.message
+
+
+def test_no_remark_answers_the_one_before_it():
+    def unshifted(scores):
+        powers = np.exp(scores)
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def shifted_by_one_number(scores):
+        return unshifted(scores - scores.max())
+
+    message = check(unshifted, exercise="softmax").message
+    assert message.count("A remark:") == 1 and "left the range of numbers" in message
+    assert "Whose maximum" in check(shifted_by_one_number, exercise="softmax").message

@@ -33,7 +33,11 @@ def by_hand(
         return with_mask({key: numbers[key] for key in ("Q", "K", "V")} | ({"mask": causal(T)} if masked else {}))
 
     steps = chain("allowed", answer)
-    return Exercise(name, (lab,), steps, answer, own_quantities, points=2, before=before, own=True)
+    # A causal mask hides no key from all queries, so that a mask of queries would hide nothing.
+    no_mistakes = ("masks_queries_instead_of_keys",) if masked else ()
+    return Exercise(
+        name, (lab,), steps, answer, own_quantities, points=2, before=before, own=True, no_mistakes=no_mistakes
+    )
 
 
 TABLES = (

@@ -30,10 +30,18 @@ def block_sums(*blocks: int, slips: tuple[Slip, ...] = ()) -> Exercise:
     summaries = [[largest, *(powers @ values)] for largest, powers, values in parts]
     _, powers, values = counted(list(blocks))
     given = {"weights": powers, "V": values, "summaries": summaries}
-    return table("output", given, slips=slips, step="softmax")
+    return table("output", given, slips=(*slips, divided(powers, values)), step="block sums")
+
+
+def divided(powers: np.ndarray, values: np.ndarray) -> Slip:
+    """The slip of dividing the mixed sum by the sum of powers before the last block has been read."""
+    total, mixed = powers @ values
+    said = "the second number has been divided by the first already. Which division does the text ask for so far?"
+    return [total, mixed / total], said
 
 
 ALL_ALIKE = "the second number adds up the values as they are. How much does each of the two keys count?"
+FROM_BLOCK_1 = "these powers are still counted from log 8. Which is the largest score of this block?"
 
 BY_HAND = asked_in(
     LAB,
@@ -48,7 +56,7 @@ BY_HAND = asked_in(
         (200, "this is what a causal mask leaves. Is the table itself any smaller for it?"),
     ),
     first_block=block_sums(0, slips=(([1.5, 12], ALL_ALIKE),)),
-    second_block=block_sums(1, slips=(([1.25, 8], ALL_ALIKE),)),
+    second_block=block_sums(1, slips=(([1.25, 8], ALL_ALIKE), ([2.5, 13], FROM_BLOCK_1))),
     two_blocks=block_sums(0, 1),
     three_blocks=block_sums(0, 1, 2),
     three_blocks_output=table(

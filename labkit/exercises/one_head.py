@@ -93,6 +93,7 @@ ATTENTION_SCORES = Exercise(
     given=dict,
     points=2,
     cases=score_cases,
+    step="scores and scale",
 )
 ATTENTION_WEIGHTS = Exercise(
     name="attention_weights",

@@ -32,9 +32,12 @@ def reshapes_instead_of_transposing(Q, K):
 
 @mistake("scores")
 def multiplies_elementwise(Q, K):
-    """Query 1 was multiplied with key 1 only, coordinate by coordinate, and nothing was added up.
+    """The numbers of queries and keys were multiplied one by one, and nothing was added up.
     How many numbers should be left when one query has been compared with each of {n_k} keys?"""
     return Q * K
+
+
+multiplies_elementwise.also(lambda Q, K: Q * transposed(K))
 
 
 @mistake("scores")

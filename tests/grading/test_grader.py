@@ -17,6 +17,16 @@ def test_a_solved_lab_earns_all_and_an_untouched_one_nothing(layered, graded, so
     assert [one.exercise for one in done.outcomes] == [one.exercise for one in undone.outcomes]
 
 
+def test_a_function_that_calls_one_that_is_not_written_yet_is_told_which(layered, graded):
+    cells = [
+        "def softmax(scores):\n    raise NotImplementedError('later')",
+        "def attention(Q, K, V):\n    return softmax(Q) @ V",
+    ]
+    result = graded(layered, "01_one_head", [Cell("code", source) for source in cells], PATIENT)
+    outcome = next(one for one in result.outcomes if one.exercise == "attention")
+    assert (outcome.status, outcome.message) == ("unattempted", "It calls softmax, which isn't written yet.")
+
+
 def test_tables_are_about_any_numbers_that_were_asked_for_lately(layered, graded, solved):
     lab = "01_one_head"
     again = Cell("code", "from labkit import fresh_numbers\nme = fresh_numbers()")

@@ -119,8 +119,8 @@ def test_there_are_words_for_every_step_and_every_status():
 
 
 def test_what_a_function_was_asked_with_is_not_shown():
-    assert "smallest input" in judged("rounded").smallest
-    said = text_of(row("ada", judged("rounded")))
+    assert "smallest input" in judged("squared").smallest
+    said = text_of(row("ada", judged("squared")))
     assert "smallest input" not in said and "Q = [[" not in said
 
 
