@@ -11,7 +11,7 @@ from labkit.grading.submission import SYSTEM_ERROR, UNGRADABLE
 
 WRITTEN = ((Answer("a", "Why?", HOSTILE), Mark(1, 3, "Nearly."), False),)
 TROUBLE = [ungraded("ada", UNGRADABLE, "It isn't JSON."), ungraded("ada", SYSTEM_ERROR, "A worker died.")]
-MANY = [row(f"s{n:02}", judged("zero"), judged("rounded"), numbers_of=("s00",)) for n in range(40)]
+MANY = [row(f"s{n:02}", judged("zero"), judged("squared"), numbers_of=("s00",)) for n in range(40)]
 
 
 def pages():
