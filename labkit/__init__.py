@@ -3,8 +3,13 @@
 Only NumPy is loaded here; what a name needs comes in when it is first used.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # as a type checker knows it, without loading typing
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.3.0"
 
