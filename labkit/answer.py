@@ -6,10 +6,12 @@ why not, ``compare`` says in what an array differs from the right one.
 
 import math
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from .plain import MOST_NUMBERS
 
@@ -64,7 +66,9 @@ def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
         return in_quotes(*text)
     try:
         array = np.asarray(value)
-        array = array.astype(float) if array.dtype == object else array
+        array = as_floats(array) if array.dtype == object else array
+    except ComplexWarning:
+        return Fault("type", f"{verb} {a_or_an(type(value).__name__)} of complex numbers, and not of real ones")
     except (ValueError, TypeError) as error:
         uneven = "inhomogeneous" in words_of(error)
         reason = "its rows have different lengths" if uneven else words_of(error)
@@ -72,6 +76,13 @@ def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
     if array.dtype.kind not in "biuf":
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array if array.size <= MOST_NUMBERS else Fault("shape", f"has shape {array.shape}")
+
+
+def as_floats(objects: np.ndarray) -> np.ndarray:
+    """Objects as floats, if they are no less than that: NumPy would drop the imaginary part of a number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ComplexWarning)
+        return objects.astype(float)
 
 
 def first_text(value: Any, place: tuple[int, ...] = ()) -> tuple[str, tuple[int, ...]] | None:

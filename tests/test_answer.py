@@ -159,3 +159,8 @@ def test_values_are_the_same_if_they_are_of_one_kind_and_hold_the_same():
         assert not same([1.0], other)
     assert not same(np.zeros(2), np.zeros((1, 2))) and not same(np.zeros(2), np.zeros(2, int))
     assert not same([1, 2], [np.arange(2), 2])
+
+
+@pytest.mark.parametrize("value", [(None, np.array(1j)), [None, 1j], [[None, np.complex128(2)]]])
+def test_complex_numbers_among_open_cells_are_no_real_ones(value):
+    assert "complex" in read(value).text
