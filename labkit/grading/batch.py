@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -13,10 +13,10 @@ from . import pool
 from .cluster import workers_at
 from .course_secret import secret_for
 from .files import for_owner_only
-from .handed_in.intake import collect
+from .handed_in.intake import Intake, collect
 from .publish import publish
 from .records import roster
-from .records.course import remember_roster, remember_rule, rules_of
+from .records.course import remember_roster, remember_rules, rules_of
 from .records.gradebook import Gradebook
 from .records.policy import ALWAYS_IN_TIME, Rule
 from .sandbox import confine
@@ -86,11 +86,7 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
     with Gradebook.open(out / "gradebook.db") as book:
         secret = secret_for(options.secret, out / "secret")
         rules_before = rules_of(book)
-        for lab in {one.lab for one in intake.submissions if one.lab}:
-            remember_rule(book, [lab], replace(rules_before.get(lab, ALWAYS_IN_TIME), **said))
-        if students:
-            remember_roster(book, students)
-        book.remember("notes", sorted({*book.recall("notes", []), *intake.notes}))
+        remember(book, intake, students, said)
         job = pool.Job(secret, Seconds(options.cell_seconds, options.call_seconds), not options.basic, intake.preload)
         fingerprint = job.fingerprint()
         book.refresh(intake.submissions)
@@ -109,6 +105,15 @@ def grade_batch(path: Path, out: Path, options: Options, tell: Tell) -> Summary:
         failed = [one.submission.file for one in book.latest() if one.graded.status == SYSTEM_ERROR]
     again = min(sum(one.digest in before for one in todo), done)
     return summary_of(published, rules_before, stopped, len(intake.submissions), done, again, failed)
+
+
+def remember(book: Gradebook, intake: Intake, students: roster.Roster | None, said: Mapping[str, Any]) -> None:
+    """Keep what publishing needs to know, now and by later commands; of each lab's rule only what was said changes."""
+    labs, rules = {one.lab for one in intake.submissions if one.lab}, rules_of(book)
+    remember_rules(book, {lab: replace(rules.get(lab, ALWAYS_IN_TIME), **said) for lab in sorted(labs)})
+    if students:
+        remember_roster(book, students)
+    book.remember("notes", sorted({*book.recall("notes", []), *intake.notes}))
 
 
 def in_turns(submissions: Iterable[Submission]) -> list[Submission]:

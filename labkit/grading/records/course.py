@@ -1,6 +1,6 @@
 """The course as its gradebook knows it: who is in it, under which rules its labs stand, and so what counts."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from .gradebook import Gradebook, with_tuples
@@ -20,11 +20,9 @@ def roster_of(book: Gradebook) -> Roster:
     return Roster(entries, book.recall("notes of roster", [], tuple))
 
 
-def remember_rule(book: Gradebook, labs: Iterable[str], rule: Rule | None) -> None:
-    """Keep the rule for these labs; without one, what was kept before holds."""
-    kept = book.recall("rules", {})
-    given = dict.fromkeys(labs, asdict(rule)) if rule else {lab: asdict(Rule()) for lab in labs if lab not in kept}
-    book.remember("rules", kept | given)
+def remember_rules(book: Gradebook, rules: Mapping[str, Rule]) -> None:
+    """Keep the rules of these labs; those of others hold as before."""
+    book.remember("rules", book.recall("rules", {}) | {lab: asdict(rule) for lab, rule in rules.items()})
 
 
 def rules_of(book: Gradebook) -> dict[str, Rule]:

@@ -205,8 +205,8 @@ def test_nbgraders_own_time_counts_for_all_of_an_assignment_and_no_other():
     ("paths", "expected"),
     [
         (["submitted/ada/x.ipynb", "submitted/bob/lab/x.ipynb"], ["ada", "bob"]),
-        (["ada/x.ipynb", "submitted/my/work/x.ipynb"], ["ada", "submitted"]),
-        (["ada/x.ipynb", "bob/my/work/x.ipynb", "submitted/my/work/x.ipynb"], ["ada", "bob", "submitted"]),
+        (["ada/x.ipynb", "submitted/my/own/x.ipynb"], ["ada", "submitted"]),
+        (["ada/x.ipynb", "bob/my/own/x.ipynb", "submitted/my/own/x.ipynb"], ["ada", "bob", "submitted"]),
     ],
 )
 def test_a_folder_called_submitted_makes_no_nbgrader(paths, expected):
