@@ -3,8 +3,6 @@
 Only NumPy is loaded here; what a name needs comes in when it is first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 TYPE_CHECKING = False  # as a type checker knows it, without loading typing
@@ -25,7 +23,7 @@ HOMES = {
 __all__ = ["check", "explore", "fresh_numbers", "heatmap", "hint", "progress", "student"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'labkit' has no attribute {name!r}; it has {', '.join(__all__)}")
