@@ -18,8 +18,8 @@ from .answer import Fault, number, where
 from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
 from .exercise import Exercise, Mistake, Outcome
-from .exercises.inputs import WITHOUT
-from .judge import REFUSES, Tried, Verdict, gives_an_error_back
+from .exercises.inputs import WITH, WITHOUT
+from .judge import REFUSES, Tried, Verdict, gives_an_error_back, parts_that_hold
 from .mistakes import MISTAKES
 from .table import A_HUNDREDTH
 
@@ -221,7 +221,8 @@ def seen(verdict: Verdict) -> list[str]:
     shown = verdict.shown
     if shown is None or shown.fault is None:
         return []
-    unmasked = f" {WITHOUT}" if shown.case.part == WITHOUT and shown.kind == "raised" else ""
+    by_error = shown.kind == "raised" and shown.case.part == WITHOUT
+    unmasked = f" {WITHOUT}" if by_error or wrong_part(verdict) == WITHOUT else ""
     return [f"With {shown.case.label}{unmasked}, {seen_from_function(verdict.exercise, shown, shown.fault)}"]
 
 
@@ -315,6 +316,8 @@ def question(verdict: Verdict) -> str:
             return f"{count(n_q, 'query asks', 'queries ask')} here. How many answers does each of them get?"
     if shown is not None and shown.kind == "shape":
         return "Which axis is too long, too short or missing, and what does it count?"
+    if wrong_part(verdict) == WITHOUT:
+        return "With a mask all is right. What becomes of the mask in your function when none is given?"
     return HELP[step_of(verdict)].question
 
 
@@ -323,6 +326,13 @@ def refuses_a_good_mask(verdict: Verdict, shown: Tried) -> bool:
     if "mask" not in shown.case.args or not REFUSES.search(shown.answer.line):
         return False
     return any(one.case.raises for one in verdict.tried) and bool(shown.case.args["mask"].any(axis=-1).all())
+
+
+def wrong_part(verdict: Verdict) -> str:
+    """The one part that doesn't hold, where another does; else ""."""
+    parts = parts_that_hold(verdict.tried)
+    wrong = [part for part, holds in parts.items() if not holds]
+    return wrong[0] if len(wrong) == 1 and len(parts) > 1 else ""
 
 
 def smallest_input(verdict: Verdict) -> str:
@@ -461,6 +471,8 @@ def step_of(verdict: Verdict) -> str:
         return mistake.look_at or mistake.step
     if verdict.shown is not None and verdict.shown.kind in ("raised", "type", "nothing"):
         return "conduct"
+    if wrong_part(verdict) in (WITH, WITHOUT):
+        return "mask"
     return verdict.exercise.step or QUANTITIES[verdict.exercise.answer].step
 
 

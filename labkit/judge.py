@@ -295,11 +295,17 @@ def only_overflows(one: Tried) -> bool:
 
 def share_of_parts(tried: Iterable[Tried]) -> float:
     """The share of the parts that hold on all their inputs."""
+    parts = parts_that_hold(tried)
+    return sum(parts.values()) / len(parts)
+
+
+def parts_that_hold(tried: Iterable[Tried]) -> dict[str, bool]:
+    """Of each part that was asked for, whether it holds on all its inputs."""
     parts: dict[str, bool] = {}
     for one in tried:
         if not is_remark(one):
             parts[one.case.part] = parts.get(one.case.part, True) and one.good
-    return sum(parts.values()) / len(parts)
+    return parts
 
 
 def remarks_on(tried: Iterable[Tried]) -> tuple[str, ...]:

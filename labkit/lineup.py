@@ -220,10 +220,11 @@ class Lineup:
             return
         done: list[int] = []
         products: list[np.ndarray] = []
+        before = {**known, "answer": known[made]}
         for number in numbers:
             way = self.pairs[number].ways[1]
             try:
-                product = apply(way.function, {**known, "answer": known[made]}, way.options)
+                product = apply(way.function, before, way.options)
             except Exception:
                 continue
             if np.shape(product) == np.shape(known[made]):

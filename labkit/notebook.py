@@ -242,7 +242,7 @@ def text_of(thing: Any, name: str) -> str:
     """An attribute that should be a text; "" if it isn't, or can't be had."""
     try:
         value = getattr(thing, name, "")
-    except Exception:  # an object of the student's own may raise anything
+    except (Exception, SystemExit):  # an object of the student's own may raise anything
         return ""
     return value if isinstance(value, str) else ""
 

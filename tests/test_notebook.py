@@ -294,6 +294,17 @@ def test_leaving_through_sys_exit_is_only_a_wrong_answer():
     assert check(softmax).status == "crashed"
 
 
+class LeavesWhenLookedAt:
+    def __getattribute__(self, name):
+        raise SystemExit
+
+
+def test_what_leaves_when_it_is_looked_at_is_only_no_function():
+    for call in (lambda: check(LeavesWhenLookedAt()), lambda: check(LeavesWhenLookedAt(), exercise="softmax")):
+        with pytest.raises(ValueError, match="got a LeavesWhenLookedAt"):
+            call()
+
+
 def test_an_outcome_reads_well_as_text_and_as_html():
     def softmax(scores):
         return scores

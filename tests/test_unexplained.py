@@ -267,6 +267,32 @@ def test_a_forgotten_softmax_is_hinted_at_as_the_softmax(new_session):
     assert "softmax" in repr(hint())
 
 
+def no_mask_hides_all(Q, K, V, mask=None):
+    scores = np.where(mask, Q @ K.T / np.sqrt(K.shape[1]), -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True) @ V
+
+
+def a_mask_makes_it_odd(Q, K, V, mask=None):
+    return right(Q, K, V) if mask is None else right(Q, K, V) + np.arange(len(Q))[:, None] * K.shape[1]
+
+
+def test_where_only_the_case_without_a_mask_is_wrong_that_is_what_is_asked_about(new_session):
+    one = check(no_mask_hides_all, exercise="attention")
+    assert one.points == 2 and "values without a mask, you get nan" in one.message
+    assert one.message.endswith(
+        "With a mask all is right. What becomes of the mask in your function when none is given?"
+    )
+    assert "keeps hidden keys out" in repr(hint())
+
+
+def test_where_only_the_case_with_a_mask_is_wrong_the_mask_is_what_is_asked_about(new_session):
+    one = check(a_mask_makes_it_odd, exercise="attention")
+    assert one.points == 2 and not one.mistakes
+    assert one.message.endswith("which keys may its query use, and what becomes of the others?")
+    assert "keeps hidden keys out" in repr(hint())
+
+
 def test_one_thing_is_not_called_by_its_plural():
     message = check(lambda Q, K, V: [[1.0, 2.0]] * len(Q), exercise="attention_one_key").message
     assert "over the 1 keys" not in message and "the 1 values" not in message
