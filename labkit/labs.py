@@ -334,7 +334,7 @@ def execute(text: str, folder: Path) -> str:
     client = _client(nbformat.reads(text, as_version=4), folder)
     client.on_cell_start = lambda cell, cell_index: started.append(cell)
     try:
-        executed = client.execute(cleanup_kc=True, env=_environment())
+        executed = _run(client)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         where = f"{started[-1].id} (`{started[-1].source.splitlines()[0]}`)"
         said = str(error).splitlines()[0]
@@ -370,6 +370,18 @@ def _client(notebook: NotebookNode, folder: Path) -> NotebookClient:
         store_widget_state=False,
         coalesce_streams=True,
     )
+
+
+def _run(client: NotebookClient) -> NotebookNode:
+    """Run a notebook; Ctrl-C, by which nbclient and its event loop end the kernel and then themselves, is one again."""
+    from asyncio import CancelledError
+
+    try:
+        return client.execute(cleanup_kc=True, env=_environment())
+    except BaseException as error:
+        if isinstance(error, CancelledError) or hasattr(client, "_async_cleanup_kernel_future"):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _environment() -> dict[str, str]:

@@ -7,13 +7,16 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
+from interrupts import heed_interrupts
 
 from labkit import labs
 from labkit.labs import KNOWN_CELLS, TEXT_STUB, build, check, digest, read_script
@@ -416,6 +419,19 @@ def test_a_cell_that_does_not_come_back_is_named(tmp_path, monkeypatch, code, me
     (report,) = build(tmp_path)
     assert (report.status, report.message) == ("failed", message)
     assert [path.name for path in files(tmp_path)] == ["01_first.py"]
+
+
+def test_interrupted_it_says_so_in_a_line_and_leaves_what_there_was(tmp_path):
+    begun = tmp_path / "begun"
+    write_script(tmp_path, f"# %%\nopen({str(begun)!r}, 'w')\nwhile True:\n    pass\n")
+    command = [sys.executable, "-m", "labkit", "build", "--root", str(tmp_path)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
+    while not begun.exists():
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=30)[1]
+    assert (running.returncode, said) == (130, "Stopped. The same command goes on, or begins anew.\n")
+    assert [path.name for path in files(tmp_path)] == ["begun", "01_first.py"]
 
 
 CODE_FORM = "In a code cell write `# BEGIN SOLUTION` or `# END SOLUTION` alone on a line, or `# STUB: text`."

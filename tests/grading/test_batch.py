@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from interrupts import heed_interrupts
 
-from .interrupts import heed_interrupts
 from .made_class import make_class
 
 SIZE = 1000

@@ -9,13 +9,12 @@ import subprocess
 import sys
 
 import pytest
+from interrupts import heed_interrupts
 from notebook_files import cell, in_folder, notebook
 
 from labkit.__main__ import main
 from labkit.grading.handed_in.questions import known_labs, readable
 from labkit.grading.records.gradebook import Gradebook
-
-from .interrupts import heed_interrupts
 
 LAB = "02_causal_mask"
 RIGHT = "import numpy as np\ndef causal_mask(n):\n    return np.tri(n, dtype=bool)"  # 2 points
