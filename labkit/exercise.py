@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 
 STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing", "system_error", "guessed")
+
+REFUSES = re.compile(r"\b(raise|assert)\b")  # a line that raises an error on purpose
 
 # The steps, in the order of the calculation: what each makes when a mistake at it doesn't say otherwise.
 PRODUCT_OF_STEP = {
@@ -85,6 +88,12 @@ class Answer:
     altered: tuple[str, ...] = ()
     unattempted: bool = False
     timed_out: bool = False
+
+    @property
+    def unwritten(self) -> str:
+        """What is said where it calls another function that isn't written yet; "" if it is a placeholder itself."""
+        calls = self.unattempted and self.line and not REFUSES.search(self.line)  # a placeholder says so on purpose
+        return self.error if calls else ""
 
 
 @dataclass(frozen=True)

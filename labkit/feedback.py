@@ -17,9 +17,9 @@ import numpy as np
 from .answer import Fault, number, where
 from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
-from .exercise import Exercise, Mistake, Outcome
+from .exercise import REFUSES, Exercise, Mistake, Outcome
 from .exercises.inputs import WITH, WITHOUT
-from .judge import REFUSES, Tried, Verdict, gives_an_error_back, parts_that_hold
+from .judge import Tried, Verdict, gives_an_error_back, parts_that_hold
 from .mistakes import MISTAKES
 from .table import A_HUNDREDTH
 

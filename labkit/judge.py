@@ -10,7 +10,7 @@ import numpy as np
 
 from .answer import Fault, compare, read, tolerance, without_leading_ones
 from .diagnosis import Numbers, Seen, diagnose
-from .exercise import Answer, Case, Exercise
+from .exercise import REFUSES, Answer, Case, Exercise
 from .exercises import EXERCISES
 from .lineup import Lineup, Raised, Suspect
 from .properties import Ask, broken
@@ -23,7 +23,6 @@ ACCIDENTS = (
     "IndexError",
 )  # few raise these on purpose
 MISFIT = re.compile("broadcast|not aligned|mismatch in its core dimension")  # NumPy's words for shapes
-REFUSES = re.compile(r"\b(raise|assert)\b")
 OVERFLOWS = ("OverflowError", "FloatingPointError", "ZeroDivisionError")
 CASTS = ("UFuncTypeError", "_UFuncOutputCastingError", "UFuncOutputCastingError")
 LOOSELY = 1e-2  # where scores are so large that even right answers lose digits
@@ -197,10 +196,10 @@ def ask_all(exercise: Exercise, cases: list[Case], wanted: list[int], lineup: Li
         tried[i] = try_case(cases[i], lineup, i, ask)
         answer = tried[i].answer
         if answer.unattempted and i == wanted[0]:
-            calls = bool(answer.line) and not REFUSES.search(answer.line)  # what isn't written yet, and says so
-            return Verdict(exercise, "unattempted", said=answer.error if calls else "")
+            return Verdict(exercise, "unattempted", said=answer.unwritten)
         if answer.timed_out:
-            return Verdict(exercise, "timed_out", tried=tuple(tried.values()), shown=tried[i])
+            share = share_of_parts(tried.values(), (cases[j] for j in wanted if j not in tried))
+            return Verdict(exercise, "timed_out", share, tried=tuple(tried.values()), shown=tried[i])
     tried = no_lucky_error(excuse(tried))
     bad = {i: one for i, one in tried.items() if not (one.good or is_remark(one))}
     remarks = remarks_on(tried.values())
@@ -293,9 +292,9 @@ def only_overflows(one: Tried) -> bool:
     return compare(np.where(finite, one.value, 0), np.where(finite, one.right, 0)) is None
 
 
-def share_of_parts(tried: Iterable[Tried]) -> float:
-    """The share of the parts that hold on all their inputs."""
-    parts = parts_that_hold(tried)
+def share_of_parts(tried: Iterable[Tried], never: Iterable[Case] = ()) -> float:
+    """The share of the parts that hold on all their inputs; of those that it was never asked with, it holds on none."""
+    parts = parts_that_hold(tried) | {case.part: False for case in never if not case.remark}
     return sum(parts.values()) / len(parts)
 
 

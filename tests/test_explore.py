@@ -378,12 +378,17 @@ def to_do(Q, K, mask):
 def dots(Q, K, mask): ...
 
 
+def calls_to_do(Q, K, mask):
+    return to_do(Q, K, mask)
+
+
 @pytest.mark.parametrize(
     ("fn", "said"),
     [
         (crashes_in_its_own_line, "Your line: wrong = Q.T @ K.T Here: Q (5, 4), K (5, 4)."),
         (to_do, "to_do is not written yet: write it, and run this cell again."),
         (dots, "dots is not written yet: write it, and run this cell again."),
+        (calls_to_do, "calls_to_do can't be asked yet: it calls to_do, which isn't written yet."),
         (lambda Q, K, mask: print(Q), "your function gave back nothing (None)."),
         (lambda Q, K, mask: Q, "your function gave back shape (5, 4), where (5, 5) is needed."),
         (lambda Q, K, mask: "<b>", "your function gave back a str, and not a table of numbers."),

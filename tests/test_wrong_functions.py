@@ -341,6 +341,30 @@ def test_an_endless_loop_is_stopped(function, monkeypatch):
     assert "loop" in outcome.message
 
 
+def endless_with_an_unscaled_start(Q, K, V, mask=None):
+    return endless_with_a_mask(Q * np.sqrt(Q.shape[1]), K, V, mask)
+
+
+def endless_without_a_mask(Q, K, V, mask=None):
+    while mask is None:
+        pass
+    return right(Q, K, V, mask)
+
+
+@pytest.mark.parametrize(
+    ("function", "points"),
+    [
+        (endless, 0),
+        (endless_with_a_mask, 2),
+        (endless_with_an_unscaled_start, 0),
+        (endless_without_a_mask, 0),  # nobody asks any further
+    ],
+)
+def test_a_part_that_holds_before_the_time_is_up_earns_its_points(function, points, monkeypatch):
+    monkeypatch.setattr(notebook, "SECONDS", 0.2)
+    assert check(function, exercise="attention").points == points
+
+
 BAD_TABLES = {
     "nothing": None,
     "text": "0.5",

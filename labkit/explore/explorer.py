@@ -37,7 +37,9 @@ class Shown:
         name = getattr(fn, "__name__", "your function").replace("<lambda>", "your function")
         answer = ask(fn, args, SECONDS)
         value = read(answer.value)
-        if answer.unattempted:
+        if answer.unwritten:
+            said = f"can't be asked yet: {answer.unwritten}."
+        elif answer.unattempted:
             said = "is not written yet: write it, and run this cell again."
         elif answer.timed_out:
             said = f"was stopped after {SECONDS} seconds. Is there a loop that never ends?"
