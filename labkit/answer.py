@@ -19,6 +19,7 @@ from .plain import MOST_NUMBERS
 # sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
 TOLERANCE = {"float16": 2e-2, "default": 1e-5}
 MOST_WORDS = 300  # characters of an error's text
+MOST_SHOWN = 40  # characters of a text where numbers are asked for
 NUMBER = re.compile(r"\s*[-+]?(\d{1,20}([.,]\d{0,20})?|[.,]\d{1,20})\s*")  # as one may write it in quotation marks
 
 
@@ -60,7 +61,9 @@ def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
         return Fault("nothing", f"{verb} nothing (None)")
     if value is Ellipsis:
         return Fault("type", f"{verb} the dots that stand for what is still to be written")
-    if isinstance(value, dict) or (isinstance(value, str) and not NUMBER.fullmatch(value)):
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        return Fault("type", f"{verb} text, {value[:MOST_SHOWN]!r}, and not numbers alone")
+    if isinstance(value, dict):
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)}, and not a table of numbers")
     if text := first_text(value):
         return in_quotes(*text)
@@ -70,12 +73,20 @@ def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
     except ComplexWarning:
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)} of complex numbers, and not of real ones")
     except (ValueError, TypeError) as error:
-        uneven = "inhomogeneous" in words_of(error)
-        reason = "its rows have different lengths" if uneven else words_of(error)
+        reason = uneven_rows(value) if "inhomogeneous" in words_of(error) else words_of(error)
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)} that is no table: {reason}")
     if array.dtype.kind not in "biuf":
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)} of type {array.dtype}, and not real numbers")
     return array if array.size <= MOST_NUMBERS else Fault("shape", f"has shape {array.shape}")
+
+
+def uneven_rows(rows: list | tuple) -> str:
+    """Which of a table's rows has another length than the first, if that is what differs."""
+    said, lengths = "its rows have different lengths", [len(row) for row in rows if isinstance(row, list | tuple)]
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+    if not odd or len(lengths) < len(rows):
+        return said
+    return f"{said}: row 1 has {lengths[0]}, row {odd + 1} has {lengths[odd]}"
 
 
 def as_floats(objects: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ QUANTITIES: dict[str, Quantity] = {
     "output": Quantity(lambda weights, V: weights @ V, "output", "mix"),
     "merged": Quantity(lambda output: merge(output), "merged heads", "heads"),
     "final": Quantity(lambda merged, W_O: merged @ W_O, "output", "heads"),
-    "fact": Quantity(lambda fact: fact, "answer", "hand"),  # no chain makes it
+    "fact": Quantity(lambda fact: fact, "answer", "fact"),  # no chain makes it
 }
 ORDER = {quantity: place for place, quantity in enumerate(QUANTITIES)}
 

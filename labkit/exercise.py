@@ -13,7 +13,7 @@ STATUSES = ("passed", "failed", "unattempted", "crashed", "timed_out", "missing"
 
 REFUSES = re.compile(r"\b(raise|assert)\b")  # a line that raises an error on purpose
 
-# The steps, in the order of the calculation: what each makes when a mistake at it doesn't say otherwise.
+# The steps at which mistakes are made: what each makes when a mistake doesn't say otherwise.
 PRODUCT_OF_STEP = {
     "scores": "raw_scores",
     "scale": "scores",

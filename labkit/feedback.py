@@ -94,12 +94,18 @@ HELP = {
         "Note 3.2, section 8: the worked example shows how many decimals are carried.",
         "Which numbers of the question did you use, and which one not yet?",
     ),
+    "fact": Help(
+        "Look at the words of the question: what exactly is asked for, and of what is it made?",
+        "The text above the table, in this notebook.",
+        "Take one number of your answer: what is it made of, and is that what the question asks for?",
+    ),
     "conduct": Help(
         "Look at what the function takes and gives back, not at its numbers.",
         "The text above the exercise says what goes in and what comes out.",
         "What does the function hand over at its end, and what is asked for?",
     ),
 }
+MISCALLED = re.compile(r"unexpected keyword|positional argument|multiple values for|required keyword")
 NAMELESS = ("NameError", "UnboundLocalError")  # nothing has that name where it is needed
 LOOK_AT_THE_LINE = "Look at the line that raised the error, and at what meets there."
 
@@ -277,8 +283,14 @@ def named(verdict: Verdict) -> list[str]:
         told = [tell(words(MISTAKES[id], verdict, fields), fields) for id in verdict.mistakes]
         if verdict.together:
             return ["Two things come together here.", "First: " + told[0], "Then: " + told[1]]
-        return [told[0], *("It may as well be this: " + more for more in told[1:2])]
+        others = (more for more in told[1:2] if last_sentence(more) != last_sentence(told[0]))
+        return [told[0], *("It may as well be this: " + more for more in others)]
     return property_or_place(verdict)
+
+
+def last_sentence(text: str) -> str:
+    """The question in a mistake's words."""
+    return text.rpartition(". ")[2]
 
 
 def property_or_place(verdict: Verdict) -> list[str]:
@@ -288,7 +300,7 @@ def property_or_place(verdict: Verdict) -> list[str]:
         return [said] if said else []
     if said.endswith("?") or ". " in said:  # it asks, or says what to do
         return [said]
-    return [*([said] if said else []), question(verdict)]
+    return [text for text in (said, question(verdict)) if text]
 
 
 def sentence(said: str) -> str:
@@ -299,13 +311,21 @@ def question(verdict: Verdict) -> str:
     """What is asked where no mistake is recognised."""
     shown = verdict.shown
     if verdict.fault is not None:
-        return "What does each row of this table stand for, and what each column?"
+        return (
+            ""
+            if "one number" in verdict.fault.text
+            else "What does each row of this table stand for, and what each column?"
+        )
     if shown is not None and shown.case.raises and shown.answer.error_type:
         return "An error is asked for here, but is this one raised because the row is empty?"
     if shown is not None and shown.answer.error_type in NAMELESS:
         return "Is it spelt as where it was defined, and has that cell been run since the kernel started?"
     if shown is not None and refuses_a_good_mask(verdict, shown):
         return "In this mask every query has a key that it may use. Which masks is that line meant to refuse?"
+    if shown is not None and MISCALLED.search(shown.answer.error):
+        return "Which arguments does that function take, in which order and under which names?"
+    if shown is not None and shown.answer.error_type == "AttributeError":
+        return "What stands in front of that point, and what can a thing of its kind do?"
     if shown is not None and shown.kind == "raised" and shown.answer.line:
         return "What stands in that line when it fails, and of which shape or type is it?"
     if shown is not None and shown.kind == "raised":
@@ -377,11 +397,11 @@ def fields_of(verdict: Verdict) -> dict[str, Any]:
     known = verdict.calculation
     if verdict.exercise.is_table and verdict.exercise.answer == "weights":
         known = {**known, "weights": verdict.value}  # as they stand there, in two decimals
-    fields: dict[str, Any] = {}
-    for name in (*SIZES, "n_heads"):
+    fields = weight_fields(known)
+    for name in (*SIZES, "n_heads"):  # rather than those of a table that may be on its side
         with suppress(KeyError):
             fields[name] = look_up(known, name)
-    fields |= weight_fields(known) | answer_fields(verdict)
+    fields |= answer_fields(verdict)
     return {name: number(value) if isinstance(value, float | np.floating) else value for name, value in fields.items()}
 
 

@@ -50,13 +50,18 @@ class Student:
         value = self.numbers[name]
         return value.copy() if isinstance(value, np.ndarray) else value
 
+    @property
+    def title(self) -> str:
+        """Whose numbers, and which set of them."""
+        return self.name + (f" (set {self.attempt + 1})" if self.attempt else "")
+
     def __repr__(self) -> str:
         tables = "\n".join(f"{key} =\n{value}" for key, value in self.numbers.items() if key in ("Q", "K", "V"))
-        return f"Numbers of {self.name}" + (f" (set {self.attempt + 1})" if self.attempt else "") + f"\n{tables}"
+        return f"Numbers of {self.title}\n{tables}"
 
     def _repr_html_(self) -> str:
         tables = "".join(as_table(key, self.numbers[key]) for key in ("Q", "K", "V"))
-        return f"<div><b>Numbers of {html.escape(self.name)}</b><div style='display:flex;gap:2em'>{tables}</div></div>"
+        return f"<div><b>Numbers of {html.escape(self.title)}</b><div style='display:flex;gap:2em'>{tables}</div></div>"
 
 
 @dataclass
@@ -75,7 +80,7 @@ class Session:
     hints_given : dict
         How many hints there have been since.
     last : str
-        The exercise that was checked last.
+        The exercise or the guess that was checked last.
     asking : bool
         Whether a student's function is running.
     """
@@ -125,7 +130,9 @@ def student(name: str) -> Student:
         For a name that is no text, or an empty one.
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"student: your name must be a text that isn't empty; got {name!r}. Write student('ada').")
+        raise ValueError(
+            f"student: your name must be a text that isn't empty; got {name!r}. Write it between the quotes."
+        )
     return new_numbers(unicodedata.normalize("NFC", name.strip()), 0)
 
 
@@ -216,6 +223,7 @@ def check_guess(name: str, value: Any) -> Outcome:
     """Answer a guess, which has no exercise and isn't recorded."""
     guess = GUESSES[name]
     numbers = whose_numbers(name).numbers if callable(guess.right) else {}
+    SESSION.last = name
     if guess.any_order and isinstance(value, set | frozenset):
         value = list(value)
     made, said = told(guess, taken_over(value), numbers)
@@ -234,7 +242,7 @@ def name_of(answer: Any) -> str:
         )
     raise ValueError(
         f"check: a table needs its name, check(hand_weights=...); got {a_or_an(type(answer).__name__)} without one. "
-        "Write the exercise's name in front of it, with an equals sign."
+        "Write the exercise's name in front of it, with an equals sign; a function stands alone, check(softmax)."
     )
 
 
@@ -338,7 +346,7 @@ def keep(name: str, table: Any) -> None:
     SESSION.tables[name] = table
     if not same(former, table):
         SESSION.former.setdefault(name, []).append(former)
-        for follower in followers(name) & SESSION.outcomes.keys():
+        for follower in followers(name) & {e for e, one in SESSION.outcomes.items() if one.status != "unattempted"}:
             changed = f"{name} has changed since {follower} was judged from it. Check it again."
             SESSION.outcomes[follower] = without_verdict(follower, "check again", EXERCISES[follower].points, changed)
 
@@ -366,10 +374,15 @@ def judge_kept_table(exercise: Exercise, value: Any, owner: Student | None) -> V
             said = "it fits the numbers that you had before. Work it out again from the fresh ones"
             return replace(verdict, said=said)
     most_are_wrong = isinstance(verdict.value, np.ndarray) and 2 * len(verdict.wrong_places) > verdict.value.size
-    if most_are_wrong and not exercise.exact and not verdict.said:
-        said = f"it is judged by the numbers of {owner.name}. Are those the numbers that you worked with?"
+    if most_are_wrong and not (exercise.exact or verdict.said or works_with_own_numbers()):
+        said = f"it is judged by the numbers of {owner.title}. Are those the numbers that you worked with?"
         return replace(verdict, said=said)
     return verdict
+
+
+def works_with_own_numbers() -> bool:
+    """Whether a table about the student's own numbers has been right before."""
+    return any(one.passed and EXERCISES[name].own for name, one in SESSION.outcomes.items())
 
 
 def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:
@@ -385,7 +398,7 @@ def record(one: Outcome, part: str | None) -> Outcome:
     """Remember an outcome for hints and progress, unless a part of the exercise adds nothing to it."""
     earlier = SESSION.outcomes.get(one.exercise)
     SESSION.last = one.exercise
-    if part and earlier and earlier.points >= one.max_points:
+    if part and earlier and earlier.passed and earlier.max_points > one.max_points:
         return one  # more has been shown before than this part asks for
     if earlier is None or earlier.mistakes != one.mistakes:
         SESSION.hints_given[one.exercise] = 0
@@ -407,6 +420,8 @@ def hint(name: str | None = None) -> Note:
         For an exercise that doesn't exist.
     """
     name = SESSION.last if name is None else find(name, "hint").name
+    if name in GUESSES:
+        return Note(f"{name} is a guess, and there are no hints for guesses: go on, and see what comes of it.")
     one = SESSION.outcomes.get(name)
     if one is None:
         return Note("There is nothing to hint at yet: check an answer first.")

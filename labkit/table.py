@@ -182,11 +182,17 @@ def said_of_finite_fill(verdict: Verdict, right: np.ndarray) -> str:
 
 
 def said_of_one_decimal(array: np.ndarray, rights: list[np.ndarray]) -> str:
-    """What is to be said of a table in which all numbers were rounded to one decimal."""
+    """What is to be said of a table in which all numbers were rounded or cut to one decimal."""
     filled = array[np.isfinite(array)]
     if filled.size < 2 or (filled != filled.round(1)).any() or (filled == filled.round()).all():
         return ""
-    if not any((np.isnan(array) | near(array, right, ONE_DECIMAL)).all() for right in rights):
+
+    def fits(right: np.ndarray) -> bool:
+        """Rounded, or cut off."""
+        cut = [near(array, np.trunc(10 * exact) / 10, TWO_DECIMALS) for exact in (right, right.round(2))]
+        return bool((np.isnan(array) | near(array, right, ONE_DECIMAL) | np.any(cut, axis=0)).all())
+
+    if not any(map(fits, rights)):
         return ""
     return "all numbers stand here with one decimal at most. How many decimals are asked for?"
 
@@ -357,6 +363,8 @@ def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, 
             "it is a matter of rounding: no cell is off by more than a hundredth or two. Carry more decimals on the way"
         )
     if exercise.answer == "weights":
+        if (array < 0).any():
+            return f"there is a negative weight, {number(array.min())}. Can a key get less than nothing?"
         for i, total in enumerate(np.atleast_2d(array).sum(axis=-1)):
             if abs(total - 1) > 0.03:
                 return f"row {i + 1} of your weights adds to {number(round(total, 2))}"

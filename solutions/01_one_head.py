@@ -84,7 +84,8 @@ check(hand_raw_scores=hand_raw_scores)
 # shapes.
 #
 # From here on, do one row of each table yourself, leave the dots in the others, and run the check: it tells whether
-# what is there fits. Then you may let Python work out the other rows, too.
+# what is there fits. Then you may let Python work out the other rows, too (a list can't be divided as a whole, but
+# `np.array(hand_raw_scores)` can).
 
 # %%
 # BEGIN SOLUTION
@@ -189,7 +190,7 @@ else:
 
 # %%
 # BEGIN SOLUTION
-# STUB: explore.mixing(predict=...)  # the name of a control, or several, in quotes
+# STUB: explore.mixing(predict=...)  # the name of a control in quotes, or several in brackets: ["...", "..."]
 explore.mixing(predict="mix keys instead")
 # END SOLUTION
 
@@ -288,12 +289,12 @@ explore.softmax(softmax)
 # %%
 rng = np.random.default_rng(3)
 raw_by_width = {}
-for d_k in (4, 64, 1024):
-    queries = rng.normal(size=(500, 1, d_k))
-    keys = rng.normal(size=(500, 8, d_k))
-    raw_by_width[d_k] = (queries * keys).sum(axis=-1)  # (500, 8): 8 for each query
-    raw, scaled = raw_by_width[d_k].std(), raw_by_width[d_k].std() / d_k**0.5
-    print(f"d_k = {d_k:4}: standard deviation of raw scores {raw:4.1f}, of scores {scaled:.1f}")
+for width in (4, 64, 1024):
+    queries = rng.normal(size=(500, 1, width))
+    keys = rng.normal(size=(500, 8, width))
+    raw_by_width[width] = (queries * keys).sum(axis=-1)  # (500, 8): 8 for each query
+    raw, scaled = raw_by_width[width].std(), raw_by_width[width].std() / width**0.5
+    print(f"d_k = {width:4}: standard deviation of raw scores {raw:4.1f}, of scores {scaled:.1f}")
 
 # %% [markdown]
 # Now let each query share out its weight among its 8 keys. Fair shares would be $1/8$, about 0.13 each. **Guess:** at
@@ -310,10 +311,10 @@ if my_largest_weight is ...:
     print("Guess first, in the cell above.")
 elif check(softmax).passed:
     print(f"Your guess, unscaled, at d_k = 1024: {my_largest_weight}")
-    for d_k, raw in raw_by_width.items():
+    for width, raw in raw_by_width.items():
         unscaled = softmax(raw).max(axis=-1).mean()
-        scaled = softmax(raw / d_k**0.5).max(axis=-1).mean()
-        print(f"d_k = {d_k:4}: largest weight, unscaled {unscaled:.2f}, scaled {scaled:.2f}")
+        scaled = softmax(raw / width**0.5).max(axis=-1).mean()
+        print(f"d_k = {width:4}: largest weight, unscaled {unscaled:.2f}, scaled {scaled:.2f}")
 else:
     print("This measurement needs your softmax: finish it first.")
 

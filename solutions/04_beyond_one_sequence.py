@@ -184,8 +184,7 @@ def words_and_patches():
     return heatmap(table, queries=["a", "red", "bus"], keys=["road", "sign", "sky", "bus", "tree"])
 
 
-picture = words_and_patches() if check(attention).passed else "The picture needs your attention."
-picture
+words_and_patches() if check(attention).passed else print("The picture needs your attention.")
 
 # %% [markdown]
 # **Guess:** the caption is written word by word, so its *self*-attention is causal: word 1 must not look at word 2.

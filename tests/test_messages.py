@@ -123,7 +123,7 @@ def test_a_frequent_wrong_answer_that_no_step_explains_is_told_in_words_of_its_o
         ("0,8", "Your table holds text, '0,8': numbers stand without quotation marks, and with a point: 0.8."),
         (" -.5 ", "Your table holds text, ' -.5 ': numbers stand without quotation marks."),
         (["0,5", "x"], "at entry 1, '0,5': numbers stand without quotation marks, and with a point: 0.5."),
-        ("eighty", "Your table is a str, and not a table of numbers."),
+        ("eighty", "Your table is text, 'eighty', and not numbers alone."),
     ],
 )
 def test_a_number_in_quotation_marks_is_told_how_numbers_are_written(value, said):

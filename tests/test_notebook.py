@@ -517,7 +517,40 @@ def test_a_misspelt_guess_suggests_the_nearest():
 def test_guesses_leave_no_trace_in_progress_and_hints():
     check(my_ratio=2)
     assert "Nothing has been checked" in repr(progress())
-    assert "check an answer first" in repr(hint())
+    assert repr(hint()).startswith("my_ratio is a guess, and there are no hints for guesses")
+
+
+def test_several_words_of_which_one_is_not_understood_are_told_which():
+    assert check(my_products=["Q Kᵀ", "A V", "Q KT"]).message.startswith("'Q KT' is none of them: make a list of")
+    assert "That is no guess that can be answered" in check(my_work="equal").message
+    assert ", and so it is." in check(my_work="same").message
+
+
+def test_whose_numbers_is_asked_only_while_nothing_has_been_right():
+    me = student("ada")
+    far_off = (me.Q @ me.K.T + np.arange(16).reshape(4, 4) ** 2 + 7).tolist()
+    assert "judged by the numbers of" in check(hand_raw_scores=far_off).message
+    assert check(hand_raw_scores=(me.Q @ me.K.T).tolist()).passed
+    message = check(hand_scores=far_off).message
+    assert "judged by the numbers of" not in message and message.endswith("?")
+
+
+def test_tables_of_dots_are_not_to_be_checked_again():
+    me = student("ada")
+    right = (me.Q @ me.K.T).tolist()
+    check(hand_raw_scores=[[9] * 4] * 4)
+    check(hand_scores=[[...] * 4] * 4)
+    assert check(hand_raw_scores=right).message == "Right."
+
+
+def test_the_part_that_a_lab_asks_for_counts_after_all_was_tried():
+    def attention(Q, K, V, mask=None):
+        assert mask is None
+        return core_attention(Q, K, V)
+
+    assert check(attention).points == 2
+    assert check(attention, part="without a mask").passed
+    assert "attention                   passed        2 of 2" in repr(progress())
 
 
 # ---- a table that follows from one that was changed ------------------------------------------------------------------

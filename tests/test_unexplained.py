@@ -1,5 +1,7 @@
 """What is said of a function that no mistake explains: of the input that is named, and of a smaller one."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -132,7 +134,7 @@ def test_a_line_that_raises_or_is_not_known_gets_the_benefit_of_the_doubt(line):
 
 def test_a_function_that_takes_too_little_is_asked_what_it_is_given():
     message = check(lambda Q, K: Q @ K.T, exercise="attention").message
-    assert message.endswith("What is the function given, in which order, and what does it take?")
+    assert message.endswith("Which arguments does that function take, in which order and under which names?")
 
 
 @pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, ZeroDivisionError])
@@ -291,6 +293,93 @@ def test_where_only_the_case_with_a_mask_is_wrong_the_mask_is_what_is_asked_abou
     assert one.points == 2 and not one.mistakes
     assert one.message.endswith("which keys may its query use, and what becomes of the others?")
     assert "keeps hidden keys out" in repr(hint())
+
+
+# ---- slips that students really made ---------------------------------------------------------------------------------
+
+
+def test_a_function_that_uses_a_global_in_place_of_its_arguments_is_asked_for_them():
+    table = np.arange(16.0).reshape(4, 4)
+    message = check(lambda Q, K: table, exercise="attention_scores").message
+    assert message.endswith("Your function gives back the same, whatever it is given. Where does it use its arguments?")
+
+
+def transposed(Q, K):
+    scores = K @ Q.T / np.sqrt(Q.shape[1])
+    return np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", ["attention_scores", "attention_identity_values"])
+def test_sizes_are_those_of_the_input_whatever_came_back(name):
+    one = check(transposed if "values" in name else lambda Q, K: K @ Q.T / np.sqrt(Q.shape[1]), exercise=name)
+    n_q, n_k = re.search(r"(\d) by \d queries, (\d) by", one.message).groups()
+    assert f"With {n_q} quer{'y' if n_q == '1' else 'ies'} and {n_k} keys" in one.message
+
+
+def unknown_keyword(scores):
+    return np.exp(scores) / np.sum(np.exp(scores), axis=-1, keepdim=True)
+
+
+def unknown_attribute(scores):
+    return scores.softmax()
+
+
+@pytest.mark.parametrize(
+    ("function", "asked"),
+    [
+        (unknown_keyword, "Which arguments does that function take, in which order and under which names?"),
+        (unknown_attribute, "What stands in front of that point, and what can a thing of its kind do?"),
+    ],
+)
+def test_a_misused_function_is_asked_about_by_the_error(function, asked):
+    assert check(function, exercise="softmax").message.endswith(asked)
+
+
+@pytest.mark.parametrize("taken_off", [np.min, np.mean])
+def test_what_keeps_not_every_exponent_small_leaves_a_remark(taken_off):
+    def softmax(scores):
+        powers = np.exp(scores - taken_off(scores, axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    one = check(softmax)
+    assert one.passed and one.remarks == ("overflows_on_large_scores",)
+
+
+def test_of_one_maximum_for_the_whole_table_that_is_the_only_remark():
+    def attention(Q, K, V, mask=None):
+        scores = Q @ K.T / np.sqrt(K.shape[1])
+        scores = scores if mask is None else np.where(mask, scores, -np.inf)
+        powers = np.exp(scores - scores.max())
+        return powers / powers.sum(axis=-1, keepdims=True) @ V
+
+    assert check(attention).remarks == ("shifts_by_the_overall_maximum", "accepts_an_empty_row")
+
+
+def test_hints_on_a_fact_are_about_its_question(new_session):
+    check(order_of_tokens="invariant")
+    assert "the words of the question" in repr(hint()) and "in this notebook" in repr(hint())
+    check(cross_sources=[0, 1, 1])
+    assert "which sequence each projection" in repr(hint())
+    check(two_blocks=[1, 2])
+    assert "what each power is counted from" in repr(hint())
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"cross_sources": [0, 1, 1]}, "counted from 1"),
+        (
+            {"cross_shapes": [[4, 3], [4, 5], [2, 5], [5, 3], [2, 3]]},
+            "Rows and columns have changed places everywhere.",
+        ),
+        ({"other_weights": [0, -0.2, 1.2]}, "There is a negative weight, -0.2."),
+        ({"cross_entries": [100, 200]}, "Your table has shape (2,); asked for is one number."),
+        ({"table_megabytes": "400 MB"}, "Your table is text, '400 MB', and not numbers alone."),
+    ],
+)
+def test_what_is_wrong_with_a_fact_is_said(table, said):
+    message = check(**table).message
+    assert said in message and "one row of scores" not in message and "each row of this table" not in message
 
 
 def test_one_thing_is_not_called_by_its_plural():

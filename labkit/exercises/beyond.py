@@ -38,6 +38,8 @@ BEFORE_CROSS_ATTENTION = asked_in(
         ([2, 2, 2], ONE_SEQUENCE),
         ([1, 2, 1], SPLIT_PAIR),
         ([1, 1, 2], SPLIT_PAIR),
+        ([0, 1, 1], "sequences are counted from 1 here. Which of them is sequence 1?"),
+        step="cross",
     ),
     cross_shapes=fact(
         [[3, 4], [5, 4], [5, 2], [3, 5], [3, 2]],
@@ -55,6 +57,11 @@ BEFORE_CROSS_ATTENTION = asked_in(
             [[3, 4], [5, 4], [5, 2], [3, 5], [5, 2]],
             "all is well but for the output. Who gets an output, who was asked?",
         ),
+        (
+            [[4, 3], [4, 5], [2, 5], [5, 3], [2, 3]],
+            "rows and columns have changed places everywhere. Which of a shape's two numbers counts rows?",
+        ),
+        step="cross",
     ),
 )
 
@@ -77,6 +84,7 @@ CROSS_ATTENTION = Exercise(
     points=4,
     cases=cross_cases,
     skips=("parts",),
+    step="cross",
 )
 AFTER_CROSS_ATTENTION = asked_in(
     LAB,
@@ -109,7 +117,7 @@ AFTER_CROSS_ATTENTION = asked_in(
     ),
     halfway_output=table("output", HALFWAY),
     other_weights=Exercise(
-        "", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=(*TOO_FAR, AS_BEFORE)
+        "", (), (), "weights", lambda numbers: {"weights": [0, 0.2, 0.8]}, slips=(*TOO_FAR, AS_BEFORE), step="mix"
     ),
     removal_outputs=fact(
         [[5], [44 / 7], [4]],

@@ -66,7 +66,8 @@ def told(guess: Guess, value: Any, numbers: Mapping[str, Any]) -> tuple[bool, st
         return False, NOT_YET
     read = [word(item, guess.choices) if guess.choices else a_number(item) for item in items]
     if None in read or (len(read) != 1 and not isinstance(right, list)):
-        return False, asked(guess, isinstance(right, list))
+        strange = items[read.index(None)] if None in read and len(read) > 1 else None
+        return False, asked(guess, isinstance(right, list), strange)
     rights = right if isinstance(right, list) else [right]
     if guess.from_1 and 0 in read:
         return False, "There is no 0 among them: they are counted from 1. Guess once more."
@@ -101,15 +102,17 @@ def word(item: Any, choices: tuple[str, ...]) -> str | None:
     if isinstance(item, int | float) and not isinstance(item, bool):
         item = f"{item:g}".replace("e+0", "e")
     text = " ".join(item.lower().split()) if isinstance(item, str) else ""
-    return next((one for one in choices if re.match(rf"{re.escape(one.lower())}(?!\w)", text)), None)
+    said = (one for one in choices if re.match(rf"{re.escape(one.lower())}(?!\w)", text))
+    return next(said, None) or next((one for one in choices if text and one == f"the {text}"), None)
 
 
-def asked(guess: Guess, is_list: bool) -> str:
-    """What a guess should be, to somebody whose isn't."""
+def asked(guess: Guess, is_list: bool, strange: Any) -> str:
+    """What a guess should be, to somebody whose isn't: by the one of several items that isn't understood, if any."""
+    what = f"{strange!r} is none of them" if isinstance(strange, str) else "That is no guess that can be answered"
     if guess.choices:
         choose = "make a list of some of these words" if is_list else "choose one of these words"
-        return f"That is no guess that can be answered: {choose}, {', '.join(guess.choices)}."
-    return f"That is no guess that can be answered: {'a list of numbers' if is_list else 'a number'} is asked for."
+        return f"{what}: {choose}, {', '.join(guess.choices)}."
+    return f"{what}: {'a list of numbers' if is_list else 'a number'} is asked for."
 
 
 def fits(read: Sequence[Any], rights: Sequence[Any]) -> bool:

@@ -1,5 +1,7 @@
 """Long sequences: a running softmax, by hand on one row and as blocked_attention; what it saves; causal alignments."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..calculation import chain
@@ -67,7 +69,7 @@ BY_HAND = asked_in(
             ([0.17], "here the two sums have changed places. Which of them is divided by the other?"),
             ([5.25], "this is what was the output after two blocks. What has become of the two sums since?"),
         ),
-        step="softmax",
+        step="block sums",
     ),
 )
 AFTER_THE_CODE = asked_in(
@@ -116,17 +118,18 @@ def cases(rng: np.random.Generator) -> list[Case]:
         Case("whole numbers in 4 by 4 queries, 6 by 4 keys, 6 by 4 values and blocks of 2", whole, ORDINARY),
         enormous("scores that rise to a million", [-1e6, -1e6 + 1, 0, 1, 1e6, 1e6 - 1]),
         enormous("scores that fall from a million", [1e6, 1e6 - 1, 0, 1, -1e6, -1e6 + 1]),
+        enormous("queries whose scores lie a million apart", [1e6, 1e6 - 1, 0, 1, 2, 3], [1, 0, -1, 0.5, 1]),
         enormous("scores near minus a million", [-1e6, -1e6 + 1, -1e6 - 1, -1e6 + 2, -1e6, -1e6 + 1]),
     ]
 
 
-def enormous(label: str, scores: list[float]) -> Case:
-    """Five queries with the same scores, whole numbers that float32 holds exactly; d_k = 4, so that the root is 2.
+def enormous(label: str, scores: list[float], times: Sequence[float] = (1,) * 5) -> Case:
+    """Five queries whose scores are so many times these, which float32 holds exactly; d_k = 4, so that the root is 2.
 
     The output is larger than an ordinary one: an ordinary one is shown if both are wrong.
     """
     Q, K = np.zeros((5, 4)), np.zeros((6, 4))
-    Q[:, 0], K[:, 0] = 2.0, scores
+    Q[:, 0], K[:, 0] = 2.0 * np.array(times), scores
     V = np.arange(24).reshape(6, 4) * 5.0 % 7
     return Case(label, {"Q": Q, "K": K, "V": V, "block": 2}, ENORMOUS)
 
@@ -139,6 +142,6 @@ BLOCKED_ATTENTION = Exercise(
     given=with_mask,
     points=4,
     cases=cases,
-    step="softmax",
+    step="block sums",
 )
 EXERCISES = (*BY_HAND, BLOCKED_ATTENTION, *AFTER_THE_CODE)

@@ -55,6 +55,8 @@ def low(d_k: int) -> dict[str, np.ndarray]:
 def remark_cases(rng: np.random.Generator) -> Iterator[Case]:
     near = {"Q": np.full((2, 4), 25.0), "K": np.full((3, 4), 20.0) + rng.normal(size=(3, 4)) / 50, "V": np.eye(3)}
     yield Case("scores near 1000", near, WITHOUT, remark="overflows_on_large_scores")
+    spread = {"Q": np.full((1, 4), 40.0), "K": np.array([[25.0], [0.0], [0.02], [24.98]]) + np.zeros(4), "V": np.eye(4)}
+    yield Case("a row from 0 to 2000", spread, WITHOUT, remark="overflows_on_large_scores")
     apart = {"Q": np.array([[0.0, 0, 0, 0], [-40.0, -40, -40, -40]]), "K": near["K"] + 5, "V": np.eye(3)}
     yield Case("rows 2000 apart", apart, WITHOUT, remark="shifts_by_the_overall_maximum")
     empty = {**matrices(rng, 3, 4, 3, 2), "mask": np.array([[True] * 4, [False] * 4, [True] * 4])}

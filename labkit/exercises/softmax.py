@@ -8,6 +8,7 @@ from .inputs import whole_scores
 
 def cases(rng: np.random.Generator) -> list[Case]:
     apart = np.array([[0.0, 1.0, 2.0], [-2000.0, -2001.0, -1999.0]])
+    spread = np.array([[0.0, 1.0, 2000.0, 2001.0, 3.0, 2.0]])
     return [
         Case("a 3 by 5 table", {"scores": rng.normal(size=(3, 5))}),
         Case("a 4 by 4 table", {"scores": rng.normal(size=(4, 4)) * 1.5}),
@@ -17,6 +18,7 @@ def cases(rng: np.random.Generator) -> list[Case]:
         Case("one query and 4 keys", {"scores": rng.normal(size=(1, 4))}),
         Case("3 queries and one key", {"scores": rng.normal(size=(3, 1))}),
         Case("scores near 1000", {"scores": 1000 + rng.normal(size=(2, 3))}, remark="overflows_on_large_scores"),
+        Case("a row from 0 to 2001", {"scores": spread}, remark="overflows_on_large_scores"),
         Case("rows 2000 apart", {"scores": apart}, remark="shifts_by_the_overall_maximum"),
     ]
 

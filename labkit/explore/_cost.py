@@ -40,7 +40,8 @@ def picture(T: int) -> Picture:
     marks: list[Mark] = [Rect(8, 30, scale * T, scale * T, BLUE, outline=BLUE, thick=3, opacity=0.35)]
     for n, (tokens, ink) in enumerate(zip((*MARKED, T), (ORANGE, ORANGE, BLUE), strict=True)):
         side = scale * tokens
-        marks += [Rect(8, 30, side, side, "none", outline=ink, thick=2), Text(11 + side, 30 + side, str(tokens))]
+        marks.append(Rect(8, 30, side, side, "none", outline=ink, thick=2))
+        marks += [Text(11 + side, 30 + side, str(tokens))] if n < 2 or T not in MARKED else []
         label = f"{'T = ' if n == 2 else ''}{tokens}: {entries(tokens)} entries, {stored(tokens)}"
         marks.append(Text(330, 55 + 26 * n, label, bold=n == 2))
     said = "; ".join(f"{n} tokens, {entries(n)} entries" for n in (*MARKED, T))

@@ -48,7 +48,7 @@ def show(shown: Shown, fn: Callable | None, order: str, causal: bool) -> None:
     ]
     said = f"Order {order}, {'causal mask' if causal else 'no mask'}: "
     if moved:
-        said += f"the output of {', '.join(moved)} is not what it is in the order A B C D."
+        said += f"the output of {' and of '.join(moved)} is another one than in the order A B C D."
     else:
         said += "each token has the same output as in the order A B C D; the outputs follow their tokens."
     shown.lines.append(said)

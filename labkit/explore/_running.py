@@ -26,7 +26,12 @@ def running(fn: Callable | None = None, *, predict: Any = False) -> Explorer:
     fn : callable, optional
         Your blocked_attention(Q, K, V, block), with Q (1, 1), K and V (n, 1).
     """
-    controls = {"block": choice("block", 2, (1, 2, 3, 4, 8)), "read": slider("blocks read", 2, 0, 8)}
+    controls = {"block": choice("block", 2, (1, 2, 3, 4, 8)), "read": slider("blocks read", 2, 0, 4)}
+
+    def as_many_as_there_are(change: Mapping[str, Any]) -> None:
+        controls["read"].max = -(-len(SCORES) // change["new"])
+
+    controls["block"].observe(as_many_as_there_are, "value")
     if fn is None:
         controls["forgets"] = tick("forget to rescale")
     return Explorer(controls, partial(show, fn=fn), predict)

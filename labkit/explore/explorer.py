@@ -44,9 +44,9 @@ class Shown:
         elif answer.timed_out:
             said = f"was stopped after {SECONDS} seconds. Is there a loop that never ends?"
         elif answer.error_type:
-            where = f" Your line: {answer.line}" if answer.line else ""
-            shapes = f" Here: {answer.shapes}." if answer.shapes else ""
-            said = f"stopped with {answer.error_type}: {answer.error}.{where}{shapes}"
+            where = f" Your line: `{answer.line}`." if answer.line else ""
+            shapes = f" The shapes there: {answer.shapes}." if answer.shapes else ""
+            said = f"stopped with {answer.error_type}: {answer.error.rstrip('. ')}.{where}{shapes}"
         elif isinstance(value, Fault):
             said = f"{value.text}."
         elif (value := without_leading_ones(value, shape)).shape != shape:
@@ -86,7 +86,9 @@ class Explorer(VBox):
     def redraw(self, change: object = None) -> None:
         self.shown = Shown(lines=[COVER] if self.covered else [])
         if self.prediction is not None:
-            self.shown.lines.append(f"You predicted: {self.prediction}")
+            several = isinstance(self.prediction, list | tuple | set)
+            said = ", ".join(map(str, self.prediction)) if several else self.prediction
+            self.shown.lines.append(f"You predicted: {said}")
         if not self.covered:
             with np.errstate(all="ignore"):  # what a student's function gives may hold infinities and nan
                 self.show(self.shown, **{name: control.value for name, control in self.controls.items()})

@@ -74,7 +74,7 @@ def dividing_the_share(kept: Summary, read: Summary) -> Summary:
     return top, total, mixed - share + share / total
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def keeps_the_old_sum(masked_scores, V, block):
     """The sum of powers from before was carried over as it stood, and only the mixed sum was brought to the larger
     maximum. Which of the numbers that are kept were counted from the old one?"""
@@ -84,7 +84,7 @@ def keeps_the_old_sum(masked_scores, V, block):
 keeps_the_old_sum.also(lambda summaries: by_hand(summaries, of_sum=0), "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def keeps_the_old_output(masked_scores, V, block):
     """The mixed sum from before was carried over as it stood, and only the sum of powers was brought to the larger
     maximum. Which of the numbers that are kept were counted from the old one?"""
@@ -94,7 +94,7 @@ def keeps_the_old_output(masked_scores, V, block):
 keeps_the_old_output.also(lambda summaries: by_hand(summaries, of_mix=0), "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def joins_without_rescaling(masked_scores, V, block):
     """What had been kept, both sums of it, was added to the new block's as it stood. Can powers be added up that were
     counted from different maxima?"""
@@ -104,7 +104,7 @@ def joins_without_rescaling(masked_scores, V, block):
 joins_without_rescaling.also(lambda summaries: by_hand(summaries, of_sum=0, of_mix=0), "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def takes_the_blocks_own_maximum(masked_scores, V, block):
     """The new block's powers were counted from its own largest score, although a larger one had been met before.
     Which maximum do all powers have to be counted from, old and new alike?"""
@@ -120,7 +120,7 @@ takes_the_blocks_own_maximum.also(
 takes_the_blocks_own_maximum.also(lambda summaries: by_hand(summaries, of_read=0), "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def rescales_upside_down(masked_scores, V, block):
     """When a larger score came, what had been kept grew. Counted from a larger maximum, does the power of the same
     score become larger or smaller?"""
@@ -130,7 +130,7 @@ def rescales_upside_down(masked_scores, V, block):
 rescales_upside_down.also(lambda summaries: by_hand(summaries, of_sum=-1, of_mix=-1, of_read=-1), "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def averages_the_blocks(masked_scores, V, block):
     """Each block was given weights of its own that add to 1, and then each had an equal say. A block may hold the best
     of all {n_k} keys, or none worth looking at: what else would it have to hand on for that to count?"""
@@ -142,7 +142,7 @@ averages_the_blocks.also(
 )
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def drops_the_last_keys(masked_scores, V, block):
     """The last few keys were never read, since the {n_k} keys don't make a whole number of blocks. Who reads what is
     left over after the last full block?"""
@@ -150,14 +150,14 @@ def drops_the_last_keys(masked_scores, V, block):
     return output(masked_scores[:, :whole], V[:whole], block) + np.zeros((len(masked_scores), V.shape[-1]))
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def forgets_to_divide(masked_scores, V, block):
     """This is no mix of the {n_k} values yet: the powers in front of them add to more than 1. What is left to be done
     when all blocks have been read?"""
     return sums(each_block(masked_scores, V, block))[1]
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def divides_in_every_block(masked_scores, V, block):
     """The mixed sum was divided by the sum of powers while there were still keys to be read. When is that sum complete,
     and how often does one have to divide by it?"""
@@ -171,14 +171,14 @@ divides_in_every_block.also(
 divides_in_every_block.also(lambda summaries: by_hand(summaries) / by_hand(summaries)[0], "output")
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def starts_the_maximum_at_zero(masked_scores, V, block):
     """Where all {n_k} scores lie far below 0, nothing is left to divide by: the running maximum began at a number that
     was too large for them. Which number is below every score that there can be?"""
     return output(masked_scores, V, block, start=np.zeros(3))
 
 
-@mistake("softmax", makes="output")
+@mistake("softmax", makes="output", look_at="block sums")
 def counts_powers_from_zero(masked_scores, V, block):
     """The powers were counted from 0 and not from the largest score, which goes well until they leave the range of
     numbers. What may be taken off all scores of a row without changing a weight?"""

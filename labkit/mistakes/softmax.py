@@ -160,8 +160,8 @@ truncates_to_integers.also(lambda output, V: truncated(output, V), spoils="outpu
 
 @mistake("softmax", remark=True)
 def overflows_on_large_scores(masked_scores):
-    """With scores near 1000 the answer is not finite: the exponential left the range of numbers.
-    What may be added to a whole row of scores without changing its weights?"""
+    """With scores of 1000 or more the answer is not finite: the exponential left the range of numbers.
+    What may be added to a whole row of scores without changing its weights, so that no exponent is large?"""
     return shared(np.exp(masked_scores))
 
 
