@@ -71,9 +71,9 @@ def a_link():
 
 
 def with_heavy_outputs():
-    """20 MB in all: what was printed, and a picture."""
-    printed = {"output_type": "stream", "name": "stdout", "text": ["all work and no play\n" * 420_000]}
-    picture = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 950_000}}
+    """40 MB in all: what was printed, and a picture."""
+    printed = {"output_type": "stream", "name": "stdout", "text": ["all work and no play\n" * 900_000]}
+    picture = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 1_900_000}}
     return {NAME: notebook(outputs=[printed, picture])}
 
 

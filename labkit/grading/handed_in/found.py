@@ -17,8 +17,9 @@ from pathlib import Path
 NOTEBOOK = re.compile(r"(?is)(.+)\.ipynb(?:\.txt|\.json)?")  # browsers and mail programs like to add a suffix
 NOISE = re.compile(r"(?is)\..*|__MACOSX|.*~|~\$.*|#.*#|thumbs\.db|desktop\.ini")
 RESOURCES = re.compile(r"(?is)\._.*|__MACOSX")  # what macOS puts beside each file: never a notebook, whatever its name
+PACKED = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 OFFICE = {"[Content_Types].xml", "mimetype"}  # in the zip archives that are Word's, Excel's or LibreOffice's files
-MOST_BYTES = 20 * 2**20  # of a notebook, unpacked: a lab has 0.1 MB, and pictures may come to some more
+MOST_BYTES = 200 * 2**20  # of a notebook, unpacked: a lab has 0.1 MB, all else is outputs
 MOST_ARCHIVED = 200 * 2**20  # of any other file
 MOST_FILES, MOST_IN_ALL = 5_000, 200 * 2**20  # in an archive that a student made, and in all of its notebooks
 MOST_CHARACTERS = 1_000  # of a path
@@ -69,6 +70,8 @@ def opened(path: Path) -> Iterator[list[Found]]:
         yield [Found(path.name, path.read_bytes, _problem_in_folder(path.resolve()))]
     else:
         what = f"{path}: must be a folder, a .zip or an .ipynb file"
+        if path.name.lower().endswith(PACKED):
+            raise IntakeError(f"{what}; of archives only a .zip is opened. Unpack it, and give the folder.")
         if not path.is_file():
             raise IntakeError(f"{what}; it is no ordinary file. Give another path.")
         try:
@@ -91,7 +94,7 @@ def in_students_zip(outer: Found) -> list[Found]:
         infos = archive.infolist()
     sizes = (info.file_size for info in infos if NOTEBOOK.fullmatch(info.filename))
     if sum(size for size in sizes if size <= MOST_BYTES) > MOST_IN_ALL:
-        raise Refused(f"unpacks to more than {_megabytes(MOST_IN_ALL)}")
+        raise Refused(f"unpacks to more than {megabytes(MOST_IN_ALL)}")
 
     def unpack(info: zipfile.ZipInfo) -> bytes:
         with _opened_again(outer) as archive:
@@ -184,7 +187,7 @@ def _problem_in_folder(path: Path) -> str:
 
 def _too_large(path: str, size: int) -> str:
     most = MOST_BYTES if NOTEBOOK.fullmatch(path) else MOST_ARCHIVED
-    return f"is too large ({_megabytes(size)}; the most is {_megabytes(most)})" if size > most else ""
+    return f"is too large ({megabytes(size)}; the most is {megabytes(most)})" if size > most else ""
 
 
 def _in_zip(archive: zipfile.ZipFile) -> Iterator[Found]:
@@ -224,7 +227,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         return file.read(info.file_size + 1)  # never more, however much is packed in it
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
     return f"{size / 2**20:,.0f} MB"
 
 

@@ -18,6 +18,7 @@ from .found import (
     NOISE,
     NOTEBOOK,
     OUTSIDE,
+    PACKED,
     Found,
     IntakeError,
     Refused,
@@ -32,7 +33,6 @@ __all__ = ["Intake", "IntakeError", "collect"]
 
 MOST_NOTEBOOKS = 20  # in an archive that a student made
 MOST_NAMES = 10  # of files beside a notebook
-PACKED = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Any
 from ...exercises import LABS, exercises_of
 from ..submission import Cell
 from .encoding import decode
+from .found import megabytes
+from .outputs import without_outputs
 
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown", "html": "markdown"}
 LOOKS_LIKE = {
@@ -22,6 +24,7 @@ LOOKS_LIKE = {
     "7z": "a packed file (.7z)",
     "[InternetShortcut]": "a link to the notebook",
 }
+MOST_BYTES = 20 * 2**20  # that are read; of what is larger the outputs are dropped before
 MOST_BRACKETS, MOST_CELLS = 1_000_000, 10_000  # a bracket may take 200 bytes of memory; a lab has a hundred cells
 CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 ASKED_IN = {exercise.name: exercise.labs for lab in LABS for exercise in exercises_of(lab)}
@@ -48,6 +51,11 @@ def read(data: bytes) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     Ungradable
         If it is no notebook, or none of its cells can be read.
     """
+    if len(data) > MOST_BYTES:
+        data = without_outputs(data)
+    if len(data) > MOST_BYTES:
+        most = f"the most is {megabytes(MOST_BYTES)}"
+        raise Ungradable(f"The file is too large: without outputs it has {megabytes(len(data))}; {most}.")
     if data.count(b"[") + data.count(b"{") > MOST_BRACKETS:
         raise Ungradable(f"The file is too large: there are more than {MOST_BRACKETS:,} brackets in it.")
     text, encoding = decode(data)
@@ -100,8 +108,7 @@ def _complaint(text: str, error: json.JSONDecodeError) -> str:
 
 def _listed(notebook: Any) -> tuple[list, bool]:
     """The cells as they stand in the file, and whether it has the old format, where they lie in worksheets."""
-    if not isinstance(notebook, dict):
-        raise Ungradable(f"The file is JSON, but no notebook: it holds a {type(notebook).__name__}, not cells.")
+    notebook = notebook if isinstance(notebook, dict) else {}
     if isinstance(notebook.get("cells"), list):
         return notebook["cells"], False
     if not isinstance(notebook.get("worksheets"), list):

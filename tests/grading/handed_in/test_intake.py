@@ -404,6 +404,7 @@ def test_any_names_survive_an_archive(names):
         ("nothing.zip", None, "there is no such file or folder"),
         ("a.txt", b"x", "must be a folder, a .zip or an .ipynb file"),
         ("a.zip", b"PK\x03\x04", "must be a folder, a .zip or an .ipynb file, and whole"),
+        ("a.tar.gz", b"\x1f\x8b", "of archives only a .zip is opened. Unpack it"),
         ("a.zip", in_zip(io.BytesIO(), {}).getvalue(), "nothing was found"),
         ("folder/roster.csv", b"id", "nothing was found"),
         ("a.xlsx", in_zip(io.BytesIO(), {"[Content_Types].xml": b""}).getvalue(), "it is an office document"),

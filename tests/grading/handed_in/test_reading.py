@@ -98,7 +98,7 @@ def test_single_bad_cells_are_left_out_with_a_remark():
         (b"\0" * 100, "is empty"),
         (b'{"cells":[' + b"{}," * 10**6 + b"{}]}", "is too large: there are more than 1,000,000 brackets in it"),
         (notebook(*["x"] * 10_001), "is too large: it has 10,001 cells; the most is 10,000"),
-        (b"[1, 2]", "JSON, but no notebook: it holds a list"),
+        (b"[1, 2]", "JSON, but no notebook: it has no list of cells"),
         (b"null", "JSON, but no notebook"),
         (b'{"a": 1}', "no list of cells"),
         (b'{"cells": {"a": 1}}', "no list of cells"),
