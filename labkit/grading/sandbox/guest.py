@@ -30,6 +30,10 @@ from . import standin
 from .wire import LARGEST_FRAME, OUT_OF_MEMORY, PATIENCE, frame, receive, send, send_frames
 
 MAGIC = re.compile(r"(\s*)(?:([\w\s,]+=)\s*[%!].*|[%!?].*|[\w.]+\s*\?+\s*$)")
+TIMED = re.compile(r"(\s*(?:[\w\s,]+=\s*)?)%time\s+(.*)")  # what it times is Python, and counts
+PROMPT = re.compile(r">>>(?: |$)|In \[\d+\]: ")  # copied along with code from a console
+PROMPTS = re.compile(r"(?m)^(?:(?:>>>|\.\.\.)(?: |$)|In \[\d+\]: | +\.\.\.: ?)")
+MOST_STUMBLES = 20  # over magics, one by one; then all that look like one are left out
 LARGEST_TABLE = 20_000  # bytes; a table has some dozens of cells
 TABLE_SECONDS = 0.5  # for an object of a class of one's own to say what it holds
 SOON = 0.02  # seconds: many small answers go together
@@ -119,7 +123,7 @@ def run_cell(main: ModuleType, number: int, source: str, seconds: float) -> dict
     try:
         code = compiled(source, file)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return told(error, getattr(error, "lineno", 0), getattr(error, "text", "") or "", getattr(error, "offset", 0))
+        return not_python(error, source)
     try:
         timed(lambda: execute(code, main), seconds, PATIENCE)
     except TimeUp:
@@ -134,6 +138,14 @@ def run_cell(main: ModuleType, number: int, source: str, seconds: float) -> dict
         line = line_of(error, file)
         return told(error, line, linecache.getline(file, line))
     return {}
+
+
+def not_python(error: BaseException, source: str) -> dict[str, Any]:
+    """What is wrong with a cell that can't be compiled; of some errors Python knows the line's number only."""
+    line, text = getattr(error, "lineno", 0) or 0, getattr(error, "text", None)
+    if text is None:
+        return told(error, line, "".join(source.split("\n")[line - 1 : line]))
+    return told(error, line, text, getattr(error, "offset", 0))
 
 
 def execute(code: Any, main: ModuleType) -> None:
@@ -164,20 +176,51 @@ def line_of(error: BaseException, file: str) -> int:
 
 def compiled(source: str, file: str) -> Any:
     """The cell as Python, without what only IPython understands; no shell ever runs."""
-    if BASH.match(source):
-        source = ""
-    try:
-        code = compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except SyntaxError:
-        source = re.sub(r"(?m)^.*$", lambda line: replaced(line[0]), source)
-        code = compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    source = without_margin("" if BASH.match(source) else source)
+    source, code = without_magics(source.split("\n"), file)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     return code
 
 
-def replaced(line: str) -> str:
-    magic = MAGIC.fullmatch(line)
-    return f"{magic[1]}{f'{magic[2]} []' if magic[2] else 'pass'}" if magic else line
+def without_margin(source: str) -> str:
+    """Without what Jupyter takes off each line, too: the first line's indentation, and a console's prompts."""
+    first = next(filter(str.strip, source.split("\n")), "")
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    source = "\n".join(line.removeprefix(indent) for line in source.split("\n"))
+    return PROMPTS.sub("", source) if PROMPT.match(first.removeprefix(indent)) else source
+
+
+def without_magics(lines: list[str], file: str) -> tuple[str, Any]:
+    """The source and its code; a magic is left out where Python stumbles over it, since texts have such lines, too."""
+    for _ in range(MOST_STUMBLES):
+        try:
+            return python(lines, file)
+        except SyntaxError as error:
+            if not left_out(lines, (error.lineno or 0) - 1):
+                break
+    for number in range(len(lines)):
+        left_out(lines, number)
+    return python(lines, file)
+
+
+def python(lines: list[str], file: str) -> tuple[str, Any]:
+    source = "\n".join(lines)
+    return source, compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def left_out(lines: list[str], number: int) -> bool:
+    """Put Python in place of a line and what continues it, if it is a magic."""
+    magic = MAGIC.fullmatch(lines[number]) if 0 <= number < len(lines) else None
+    if not magic:
+        return False
+    if timed := TIMED.fullmatch(lines[number]):
+        lines[number] = timed[1] + timed[2]
+        return True
+    goes_on = lines[number].endswith("\\")
+    lines[number] = f"{magic[1]}{f'{magic[2]} []' if magic[2] else 'pass'}"
+    while goes_on and (number := number + 1) < len(lines):
+        goes_on, lines[number] = lines[number].endswith("\\"), ""
+    return True
 
 
 def found(main: ModuleType, labkit: ModuleType, wanted: Iterable[str]) -> dict[str, Any]:
