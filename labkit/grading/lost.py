@@ -67,9 +67,9 @@ def where_it_went(name: str, is_table: bool, cells: Sequence[Cell], ran: Ran, er
 
 
 def lost_with(name: str, cells: Sequence[Cell], errors: Errors) -> int | None:
-    """The first lost cell in which the name stands at the beginning of a line."""
+    """The first lost cell that defines or imports the name."""
     code = [cell.source for cell in cells if cell.kind == "code"]
-    defines = re.compile(rf"^[ \t]*(def[ \t]+{name}\b|{name}\b[^=\n]*=)", re.MULTILINE)
+    defines = re.compile(rf"^[ \t]*(def[ \t]+{name}\b|{name}\b[^=\n]*=|from[ \t].*[ \t,]{name}\b)", re.MULTILINE)
     return next((cell for cell in errors if defines.search(code[cell])), None)
 
 

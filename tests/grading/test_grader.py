@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.exercises import LABS
+from labkit.exercises import LABS, draw_numbers
 from labkit.grading.sandbox.host import Seconds
 from labkit.grading.submission import Cell
 
@@ -27,11 +27,28 @@ def test_a_function_that_calls_one_that_is_not_written_yet_is_told_which(layered
     assert (outcome.status, outcome.message) == ("unattempted", "It calls softmax, which isn't written yet.")
 
 
-def test_tables_are_about_any_numbers_that_were_asked_for_lately(layered, graded, solved):
+@pytest.mark.parametrize("times", [1, 5])
+def test_tables_are_about_any_numbers_that_were_asked_for_first_or_lately(layered, graded, solved, times):
     lab = "01_one_head"
     again = Cell("code", "from labkit import fresh_numbers\nme = fresh_numbers()")
-    result = graded(layered, lab, (*solved(lab), again), PATIENT)
+    result = graded(layered, lab, (*solved(lab), *[again] * times), PATIENT)
     assert result.points == result.max_points
+
+
+@pytest.mark.parametrize(
+    ("asks", "is_right", "named"),
+    [
+        ('import pandas\nfrom labkit import student\nme = student("bob")', True, "bob"),
+        ("me = None", False, "ada"),  # which is whose submission it is
+    ],
+)
+def test_without_own_numbers_tables_are_about_those_of_the_name_in_a_lost_cell(layered, graded, asks, is_right, named):
+    bobs = draw_numbers("bob", 0)
+    table = f"hand_raw_scores = {(bobs['Q'] @ bobs['K'].T).tolist()}"
+    result = graded(layered, "01_one_head", [Cell("code", asks), Cell("code", table)], PATIENT)
+    outcome = next(one for one in result.outcomes if one.exercise == "hand_raw_scores")
+    assert outcome.passed == is_right
+    assert [one for one in result.remarks if f"judged with those of {named}" in one]
 
 
 def test_a_regrade_is_the_same_and_another_secret_asks_otherwise(layered, graded, solved):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.grading.lost import lost_cells, under
+from labkit.grading.lost import lost_cells, lost_with, under
 from labkit.grading.submission import GRADED, Cell
 
 
@@ -32,6 +32,13 @@ def test_the_first_line_that_is_known_is_shown_and_only_the_first():
 def test_of_many_lost_cells_the_rest_is_counted():
     *_, last = lost_cells({number: error() for number in range(30)})
     assert last == "25 more cells did not run to their end."
+
+
+@pytest.mark.parametrize("line", ["from scipy.special import softmax", "from a import (b, softmax)", "softmax = a.b"])
+def test_a_name_that_a_lost_cell_imports_or_sets_is_said_to_be_in_it(line):
+    cells = [Cell("code", "x = softmax(1)"), Cell("code", f"import numpy\n{line}")]
+    assert lost_with("softmax", cells, {0: error(), 1: error()}) == 1
+    assert lost_with("soft", cells, {0: error(), 1: error()}) is None
 
 
 FORGED = """

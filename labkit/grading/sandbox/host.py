@@ -36,7 +36,7 @@ from .wire import (
 
 START_SECONDS = 60.0
 MOST_ERRORS = 1000
-MOST_SETS = 3  # of numbers, of which a table may be about any
+MOST_SETS = 3  # of numbers, of which a table may be about any: the first, and the last
 MOST_ASKED, MOST_NAMES = 1000, 20  # times that a notebook may ask for numbers, and people of whom that is told
 LONGEST_NAME, LONGEST_KIND = 200, 60  # characters
 LONGEST_CELL, MOST_CELLS, LONGEST_NOTEBOOK = 1_000_000, 2_000, 8_000_000
@@ -325,12 +325,12 @@ def fitting(cells: Sequence[str]) -> Iterator[str]:
 def ran(said: Mapping[str, Any], wanted: Sequence[str], cells: int, asked: list, layers: Sequence[str]) -> Ran:
     """Take from the guest's words what is of the form that is expected."""
     errors = [lost_cell(one) for one in as_list(said.get("errors"))[:MOST_ERRORS] if isinstance(one, dict)]
-    tables = said.get("tables")
+    tables, sets = said.get("tables"), tuple(dict.fromkeys(reversed(asked)))
     return Ran(
         errors=tuple(error for error in errors if 0 <= error["cell"] < cells),
         functions=tuple(name for name in texts(said.get("functions")) if name in wanted),
         tables={name: tables[name] for name in wanted if name in tables} if isinstance(tables, dict) else {},
-        numbers=tuple(dict.fromkeys(reversed(asked)))[:MOST_SETS],
+        numbers=sets[: MOST_SETS - 1] + sets[MOST_SETS - 1 :][-1:],
         numbers_of=tuple(dict.fromkeys(name for name, _ in asked))[:MOST_NAMES],
         layers=tuple(layers),
     )
