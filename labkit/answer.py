@@ -61,9 +61,10 @@ def read(value: Any, verb: str = "gave back") -> np.ndarray | Fault:
         return Fault("nothing", f"{verb} nothing (None)")
     if value is Ellipsis:
         return Fault("type", f"{verb} the dots that stand for what is still to be written")
-    if isinstance(value, str) and not NUMBER.fullmatch(value):
-        return Fault("type", f"{verb} text, {value[:MOST_SHOWN]!r}, and not numbers alone")
-    if isinstance(value, dict):
+    is_text = isinstance(value, str) and not NUMBER.fullmatch(value)
+    if is_text and verb == "is":  # what a function gives back may hold what it was asked with, which stays hidden
+        return Fault("type", f"is text, {value[:MOST_SHOWN]!r}, and not numbers alone")
+    if is_text or isinstance(value, dict):
         return Fault("type", f"{verb} {a_or_an(type(value).__name__)}, and not a table of numbers")
     if text := first_text(value):
         return in_quotes(*text)

@@ -114,7 +114,7 @@ LOOP.append(LOOP)
         (None, "nothing", "gave back nothing (None)"),
         (..., "type", "the dots that stand"),
         ("...", "type", "the dots that stand"),
-        ("soon", "type", "gave back text, 'soon', and not numbers alone"),
+        ("soon", "type", "a str, and not a table"),
         ({1: 2}, "type", "a dict, and not a table"),
         ({1, 2}, "type", "a set, and not a table"),
         ((i for i in ()), "type", "a generator, and not a table"),

@@ -393,7 +393,7 @@ def calls_to_do(Q, K, mask):
         (calls_to_do, "calls_to_do can't be asked yet: it calls to_do, which isn't written yet."),
         (lambda Q, K, mask: print(Q), "your function gave back nothing (None)."),
         (lambda Q, K, mask: Q, "your function gave back shape (5, 4), where (5, 5) is needed."),
-        (lambda Q, K, mask: "<b>", "your function gave back text, '<b>', and not numbers alone."),
+        (lambda Q, K, mask: "<b>", "your function gave back a str, and not a table of numbers."),
         (lambda Q: Q, "your function stopped with TypeError: "),
     ],
 )
