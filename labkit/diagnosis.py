@@ -254,7 +254,7 @@ def best(weighed: Weighed, enough: Callable[[Evidence], bool], most: int | None 
         return []
     top = max(evidence.strength for _, evidence in found)
     equals = (suspect for suspect, evidence in found if evidence.strength == top)
-    likely = sorted(equals, key=lambda suspect: (suspect.rank, not suspect.is_frequent))
+    likely = sorted(equals, key=lambda suspect: (suspect.rank, -suspect.frequent_ones))
     each: dict[tuple[str, ...], Suspect] = {}
     for suspect in likely:
         if most is None or suspect.rank == likely[0].rank:

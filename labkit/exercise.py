@@ -264,6 +264,9 @@ class Exercise:
         Frequent wrong answers that no step explains, and what the student reads about each.
     no_mistakes : tuple of str
         Ids of what is a mistake elsewhere and right in this special case.
+    settled : tuple of str
+        Those of the quantities that hardly matter in this special case, so that nobody is suspected of getting them
+        wrong.
     """
 
     name: str
@@ -281,6 +284,7 @@ class Exercise:
     step: str = ""
     slips: tuple[tuple[Any, str], ...] = ()
     no_mistakes: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
 
     @property
     def is_table(self) -> bool:

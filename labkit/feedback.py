@@ -5,6 +5,7 @@ All that students read is here, but for the mistakes' own sentences (``mistakes`
 """
 
 import html
+import itertools
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .answer import Fault, number, where
+from .answer import Fault, compare, number, where
 from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
 from .exercise import REFUSES, Exercise, Mistake, Outcome
@@ -193,7 +194,8 @@ def right(verdict: Verdict) -> str:
 
 def in_singular(text: str) -> str:
     """The same with one key, and not with 1 keys."""
-    return re.sub(r"(?<!by )\b1 (querie|key|value|head|token|row)s\b", r"1 \1", text).replace("1 querie ", "1 query ")
+    counted = "querie|key|value|head|token|row|column|number|coordinate|time"
+    return re.sub(rf"(?<!by )\b1 ({counted})s\b", r"1 \1", text).replace("1 querie ", "1 query ")
 
 
 def unattempted(verdict: Verdict) -> str:
@@ -304,7 +306,11 @@ def property_or_place(verdict: Verdict) -> list[str]:
 
 
 def sentence(said: str) -> str:
-    return said and said[0].upper() + said[1:].removesuffix(".") + ("" if said.endswith("?") else ".")
+    return said and said[0].upper() + with_stop(said[1:])
+
+
+def with_stop(said: str) -> str:
+    return said.removesuffix(".") + ("" if said.endswith("?") else ".")
 
 
 def question(verdict: Verdict) -> str:
@@ -330,6 +336,10 @@ def question(verdict: Verdict) -> str:
         return "What stands in that line when it fails, and of which shape or type is it?"
     if shown is not None and shown.kind == "raised":
         return "What is the function given, in which order, and what does it take?"
+    if shown is not None and axes_in_another_order(shown):
+        return (
+            "All numbers are right, but the axes stand in another order. Which does yours have first, and which last?"
+        )
     if shown is not None and shown.kind == "shape" and shown.right.ndim == 2 and "Q" in shown.case.args:
         n_q = len(shown.right)
         if shown.value is None or shown.value.ndim < 2 or len(shown.value) != n_q:
@@ -339,6 +349,15 @@ def question(verdict: Verdict) -> str:
     if wrong_part(verdict) == WITHOUT:
         return "With a mask all is right. What becomes of the mask in your function when none is given?"
     return HELP[step_of(verdict)].question
+
+
+def axes_in_another_order(shown: Tried) -> bool:
+    """Whether an answer of another shape is the right one but for the order of its axes."""
+    value, right = shown.value, shown.right
+    if shown.kind != "shape" or value is None or sorted(value.shape) != sorted(right.shape):
+        return False
+    turned = (value.transpose(order) for order in itertools.permutations(range(value.ndim)))
+    return any(compare(one, right) is None for one in turned)
 
 
 def refuses_a_good_mask(verdict: Verdict, shown: Tried) -> bool:
@@ -363,7 +382,7 @@ def smallest_input(verdict: Verdict) -> str:
     inputs = ", ".join(f"{name} = {short(value)}" for name, value in args.items())
     if args is shown.case.args:
         return f"The input: {inputs}. Work it out by hand and compare."
-    there = f" There, {verdict.said_there}." if verdict.said_there else ""
+    there = f" There, {with_stop(verdict.said_there)}" if verdict.said_there else ""
     return f"The smallest input that shows it: {inputs}.{there} Work it out by hand and compare."
 
 

@@ -413,11 +413,26 @@ def as_seen(one: Tried) -> Seen:
     return Seen(Numbers(value, within, open=overflowed), not one.good, extreme)
 
 
+def each_shows(lineup: Lineup, suspect: Suspect, index: int) -> bool:
+    """Whether each of two mistakes makes a difference to the answer to one input; of a single one it is clear."""
+    if len(suspect.ways) < 2:
+        return True
+    alone = [Suspect((one,), (way,)) for one, way in zip(suspect.mistakes, suspect.ways, strict=True)]
+    answers = [lineup.predicts(one, index) for one in (suspect, *alone)]
+    arrays = [answer for answer in answers if isinstance(answer, np.ndarray)]
+    return len(arrays) == 3 and not any(np.array_equal(arrays[0], other, equal_nan=True) for other in arrays[1:])
+
+
 def with_suspects(verdict: Verdict, lineup: Lineup, suspects: list[Suspect], bad: dict[int, Tried]) -> Verdict:
     """Fill in who did it, and the quantities of a case on which it shows."""
     first = suspects[0]
     masked = any(mistake.step == "mask" for mistake in first.mistakes)
-    indices = sorted(bad, key=lambda i: (masked and "mask" not in bad[i].case.args, bad[i] is not verdict.shown, i))
+
+    def rank(i: int) -> tuple:
+        unmasked = masked and "mask" not in bad[i].case.args
+        return unmasked, not each_shows(lineup, first, i), bad[i] is not verdict.shown, i
+
+    indices = sorted(bad, key=rank)
     worked = [(i, lineup.calculation(first.ways, i)) for i in indices]
     index, calculation = next(((i, c) for i, c in worked if "raised" not in c), worked[0])
     verdict = replace(verdict, shown=bad[index]).accusing(suspects, calculation)

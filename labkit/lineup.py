@@ -41,6 +41,10 @@ class Suspect:
         return all(mistake.frequent for mistake in self.mistakes)
 
     @property
+    def frequent_ones(self) -> int:
+        return sum(mistake.frequent for mistake in self.mistakes)
+
+    @property
     def rank(self) -> int:
         """How far down its mistake's list a way stands: the first is the one that the words are about."""
         both = zip(self.mistakes, self.ways, strict=True)
@@ -85,7 +89,7 @@ def singles(exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> Iterator
             way = replace(way, makes=exercise.answer) if way.makes == "answer" else way
             about_heads = mistake.step == "heads" and way.makes != "projected"
             wanted = {*parameters(way.function), *(["n_heads"] if about_heads else [])}
-            if way.makes in exercise.quantities and wanted <= names:
+            if way.makes in set(exercise.quantities) - set(exercise.settled) and wanted <= names:
                 yield Suspect((mistake,), (way,))
 
 
@@ -100,6 +104,8 @@ def steps_left_out(exercise: Exercise, inputs: Sequence[Mapping[str, Any]]) -> s
 def can_meet(a: Suspect, b: Suspect) -> bool:
     """Whether two mistakes can be made at once: not the same one, and not two in place of one step."""
     (one,), (other,) = a.ways, b.ways
+    if "ignores_the_mask" in (*a.ids, *b.ids) and a.mistakes[0].step == b.mistakes[0].step:
+        return False  # where the mask is ignored, nothing else that is done with it shows
     return a.mistakes != b.mistakes and (one.makes != other.makes or one.spoils or other.spoils)
 
 

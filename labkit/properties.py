@@ -66,12 +66,12 @@ class Probe:
 
     def keeps_the_rule(self, args: Args) -> bool:
         """Whether an input to a special case still is one: its weights are those of the whole calculation."""
-        known = self.known(args)
-        if not {"Q", "K"} <= args.keys() or "weights" not in known:
+        given = self.exercise.given(args)
+        if not {"Q", "K"} <= args.keys() or "weights" not in given:
             return True
         with np.errstate(all="ignore"):
             whole = run(chain("allowed", "weights"), with_mask(args))["weights"]
-            return bool(near(known["weights"], whole, 1e-6).all())
+            return bool(near(given["weights"], whole, 1e-6).all())
 
 
 def smallest(probe: Probe, args: Args) -> dict[str, Any]:
@@ -211,6 +211,24 @@ def allowed_pairs(known: Mapping[str, Any], n_q: int, n_k: int) -> np.ndarray:
     return np.broadcast_to(True if known.get("allowed") is None else known["allowed"], (n_q, n_k))
 
 
+OTHER_FACTOR = (
+    "{} all too large, or all too small, by one and the same factor. "
+    "By what were the dot products divided, and which size of which table is that?"
+)
+
+
+def one_factor(values: np.ndarray, right: np.ndarray) -> bool:
+    """Whether all numbers are the right ones times one factor above 0; nan stands where there is nothing to compare."""
+    told = np.isfinite(values) & np.isfinite(right)
+    ratio = np.nansum(values[told] * right[told]) / np.nansum(right[told] ** 2) if right[told].any() else 0
+    return told.sum() > 1 and ratio > 0 and bool(near(values[told], ratio * right[told], 1e-6).all())
+
+
+def spread(scores: np.ndarray) -> np.ndarray:
+    """Scores (n_q, n_k) counted from the mean of their row, which the softmax doesn't see."""
+    return scores - np.nanmean(scores, axis=-1, keepdims=True)
+
+
 # Each of the following is asked with the probe, an input, the student's answer to it, and the quantities of the right
 # calculation. It yields a sentence for each property that is broken, the most telling first.
 
@@ -229,6 +247,10 @@ def weights_properties(probe: Probe, args: Args, weights: np.ndarray, known: Arg
         scores, top = known["masked_scores"][i], int(np.argmax(row))
         if scores[top] < scores.max() and row[top] > row[np.argmax(scores)]:
             yield f"{name} gives the most, {number(row[top])}, to key {top + 1}, whose score isn't the largest"
+    usual = np.where(allowed, known["masked_scores"], np.nan)
+    with np.errstate(all="ignore"):
+        if one_factor(spread(np.where(allowed, np.log(weights), np.nan)), spread(usual)):
+            yield OTHER_FACTOR.format("your weights are those of scores that are")
 
 
 def output_properties(probe: Probe, args: Args, output: np.ndarray, known: Args) -> Iterator[str]:
@@ -281,15 +303,20 @@ def scores_properties(probe: Probe, args: Args, scores: np.ndarray, known: Args)
     if doubled is not None and fault and fault.place:
         before, after = apart(scores[fault.place], doubled[fault.place])
         yield f"twice as long a query should score twice as much; {where(fault.place)} it went from {before} to {after}"
+    if one_factor(scores, known["scores"]):
+        yield OTHER_FACTOR.format("your scores are")
 
 
 def moved_numbers(probe: Probe, args: Args, value: np.ndarray, known: Args) -> Iterator[str]:
     """Splitting and merging only move numbers."""
     given = np.asarray(args["Y"] if "Y" in args else args["Z"])
     strangers = value[~np.isin(np.round(value, 9), np.round(given, 9))]
+    lost = given[~np.isin(np.round(given, 9), np.round(value, 9))]
     fault = compare(value, probe.right(args))
     if strangers.size:
         yield f"your answer holds {number(strangers.flat[0])}, which is not among the numbers that it was given"
+    elif lost.size:
+        yield "some numbers stand in your answer more than once, and others are lost"
     elif fault:
         yield f"all numbers are there, but not in their places: you have {fault.text}"
 

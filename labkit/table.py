@@ -212,6 +212,7 @@ def starting_points(exercise: Exercise, numbers: Mapping[str, Any], tables: Mapp
     for quantity, name in exercise.before:
         steps = steps_from([quantity], exercise.answer)
         rounded = rounded_on_the_way(exercise, known, quantity)
+        known = {**known, **scores_on_paper(exercise, known, quantity)}
         own = table_before(tables.get(name, ...), rounded[0])
         judged = judge_table(EXERCISES[name], tables.get(name, ...), numbers, tables)
         if own is not None and may_be_followed(judged):
@@ -251,12 +252,25 @@ def former_starts(exercise: Exercise, known: dict[str, Any], former: Mapping[str
 
 def rounded_on_the_way(exercise: Exercise, known: Mapping[str, Any], quantity: str) -> list[np.ndarray]:
     """The right table before, rounded to two decimals once, and rounded at each step that leads to it."""
-    once, always = run(exercise.quantities, dict(known)), dict(known)
+    once, always = run(exercise.quantities, dict(known)), rounded_always(exercise, known, quantity)
+    return [np.round(once[quantity], 2), always[quantity]]
+
+
+def rounded_always(exercise: Exercise, known: Mapping[str, Any], quantity: str) -> dict[str, Any]:
+    """All quantities up to the one that is named, each rounded to two decimals before the next is made."""
+    always = dict(known)
     for step in exercise.quantities[: exercise.quantities.index(quantity) + 1]:
         run((step,), always)
         if step != "allowed":
             always[step] = np.round(always[step], 2)
-    return [np.round(once[quantity], 2), always[quantity]]
+    return always
+
+
+def scores_on_paper(exercise: Exercise, known: Mapping[str, Any], quantity: str) -> dict[str, np.ndarray]:
+    """The scores in two decimals, if they come before the quantity that is named: they may be mixed for weights."""
+    if quantity != "weights" or "scores" not in exercise.quantities:
+        return {}
+    return {"scores": rounded_always(exercise, known, quantity)["scores"]}
 
 
 def table_before(value: Any, right: np.ndarray) -> np.ndarray | None:

@@ -319,3 +319,9 @@ def test_sums_of_blocks_are_not_asked_for_a_division(name, table):
 )
 def test_a_usual_slip_in_sums_of_blocks_is_told_what_it_is(name, table, said):
     assert said in check(**{name: table}).message
+
+
+def test_scores_in_two_decimals_that_are_mixed_for_weights_are_named(me):
+    scores = np.round(raw_scores(me) / 3**0.5, 2)
+    check(hand_weights=in_two_decimals(softmax(scores)))
+    assert check(hand_output=in_two_decimals(scores @ me.V)).mistakes == ("mixes_with_raw_scores",)

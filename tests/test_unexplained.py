@@ -11,7 +11,7 @@ from labkit.calculation import softmax
 from labkit.exercise import Answer
 from labkit.exercises import EXERCISES
 from labkit.feedback import outcome
-from labkit.judge import judge_function
+from labkit.judge import cases_and_lineup, judge_function
 from labkit.properties import Probe, apart, broken
 
 
@@ -451,3 +451,115 @@ def test_no_remark_answers_the_one_before_it():
     message = check(unshifted, exercise="softmax").message
     assert message.count("A remark:") == 1 and "left the range of numbers" in message
     assert "Whose maximum" in check(shifted_by_one_number, exercise="softmax").message
+
+
+@pytest.mark.parametrize(
+    ("exercise", "turned"),
+    [
+        ("split_heads", lambda Y, n_heads: Y.reshape(len(Y), n_heads, -1).transpose(1, 2, 0)),
+        ("merge_heads", lambda Z: np.hstack(list(Z)).T),
+    ],
+)
+def test_right_numbers_along_other_axes_are_called_right(exercise, turned):
+    message = check(turned, exercise=exercise).message
+    assert "the axes stand in another order" in message and message.endswith("?")
+
+
+def test_other_shapes_are_not_called_right():
+    message = check(lambda Z: np.hstack(list(Z)).T + 1, exercise="merge_heads").message
+    assert "the axes stand in another order" not in message
+
+
+@pytest.mark.parametrize(
+    ("exercise", "function"),
+    [
+        ("merge_heads", lambda Z: np.hstack([Z[0]] * len(Z))),
+        ("split_heads", lambda Y, n_heads: np.stack([Y[:, r : r + len(Y[0]) // n_heads] for r in range(n_heads)])),
+    ],
+)
+def test_numbers_that_are_lost_are_not_said_to_be_there(exercise, function):
+    message = check(function, exercise=exercise).message
+    assert "All numbers are there" not in message and "and others are lost" in message
+
+
+@pytest.mark.parametrize("divisor", [lambda d_k: d_k**0.25, lambda d_k: np.log(d_k + 1)], ids=["fourth root", "log"])
+def test_scores_that_are_off_by_a_factor_are_said_to_be(divisor):
+    one = check(lambda Q, K: Q @ K.T / divisor(Q.shape[1]), exercise="attention_scores")
+    assert "Your scores are all too large, or all too small, by one and the same factor." in one.message
+    assert one.message.endswith("?") and "?." not in one.smallest
+
+
+def test_weights_of_scores_that_are_off_by_a_factor_are_said_to_be():
+    def attention_weights(Q, K, mask=None):
+        return right(Q * Q.shape[1] ** 0.25, K, np.eye(len(K)), mask)
+
+    one = check(attention_weights)
+    assert "Your weights are those of scores that are all too large, or all too small" in one.message
+    assert "?." not in one.smallest
+
+
+def test_wrong_scores_that_are_off_by_no_factor_are_not_said_to_be():
+    for wrong in (lambda Q, K: np.abs(scaled(Q, K)), lambda Q, K: -scaled(Q, K), lambda Q, K: 0 * scaled(Q, K)):
+        assert "factor" not in check(wrong, exercise="attention_scores").message
+
+
+def test_means_of_allowed_values_are_not_called_the_same_for_every_query():
+    def evenly(Q, K, V, mask=None):
+        allowed = np.ones((len(Q), len(K))) if mask is None else mask
+        return allowed / np.sum(allowed, axis=1, keepdims=True) @ V
+
+    one = check(evenly, exercise="attention", part="with a mask")
+    assert one.mistakes == ("averages_the_values",) and "same output" not in one.message
+
+
+def test_two_mistakes_are_shown_where_each_makes_a_difference():
+    """With one coordinate there is nothing to be scaled."""
+    message = check(lambda Q, K: K @ Q.T / Q.shape[1], exercise="attention_scores").message
+    assert "1 times smaller" not in message and "times smaller" in message
+
+
+def test_with_a_single_head_nothing_is_said_to_have_been_averaged():
+    def one_big_head(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+        return right(X @ W_Q, X @ W_K, X @ W_V, mask)
+
+    one = check(one_big_head, exercise="multi_head_attention")
+    assert one.together and one.mistakes[:2] == ("uses_one_big_head", "forgets_the_output_projection")
+
+
+def test_nothing_else_is_said_of_a_mask_that_is_ignored():
+    for name in ("attention", "masked_softmax", "multi_head_attention"):
+        pairs = cases_and_lineup(name, 0)[1].pairs
+        with_others = [pair.ids for pair in pairs if is_about_the_mask_alone(pair) and "ignores_the_mask" in pair.ids]
+        assert pairs and with_others == []
+
+
+def is_about_the_mask_alone(pair):
+    return {mistake.step for mistake in pair.mistakes} == {"mask"}
+
+
+def test_a_mistake_that_special_cases_settle_is_not_looked_for():
+    for name in ("attention_one_key", "attention_equal_keys", "attention_one_allowed_key"):
+        assert "scales_by_d_k" not in {suspect.ids[0] for suspect in cases_and_lineup(name, 0)[1].singles}
+
+
+def test_of_rows_that_vanished_nothing_is_said_about_the_others():
+    def masked_softmax(scores, mask):
+        if not mask.any(axis=1).all():
+            raise ValueError("no key")
+        return np.where(mask.all(axis=1, keepdims=True), softmax(np.where(mask, scores, -np.inf)), 0)
+
+    one = check(masked_softmax)
+    assert one.mistakes == ("masks_queries_instead_of_keys",) and "the others look" not in one.message
+
+
+def test_decimals_are_said_to_be_cut_off_only_where_numbers_came_back():
+    def in_place(scores, mask):
+        if not mask.any(axis=1).all():
+            raise ValueError("no key")
+        masked = scores.copy()
+        masked[~mask] = -np.inf
+        return softmax(masked)
+
+    raised = check(in_place, exercise="masked_softmax")
+    assert raised.mistakes == ("truncates_to_integers",) and "Decimals were cut off" not in raised.message
+    assert "Decimals were cut off" in check(lambda Q, K: scaled(Q, K).astype(int), exercise="attention_scores").message

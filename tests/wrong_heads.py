@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from wrong_answers import soft, wrong
+from wrong_answers import add, soft, wrong
 
 
 def head(Q, K, V, mask=None):
@@ -586,3 +586,49 @@ def prints_across(X, X_kv, W_Q, W_K, W_V):
 @wrong("prints_instead_of_returning", "masked_softmax")
 def prints_masked(scores, mask):
     print(soft(np.where(mask, scores, -np.inf)))
+
+
+@wrong("splits_without_transposing", "split_heads")
+def heads_in_the_middle(Y, n_heads):
+    return Y.reshape(len(Y), n_heads, -1)
+
+
+@wrong("splits_without_transposing", "multi_head_attention")
+def heads_in_the_middle_all_along(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+    Q, K, V = ((X @ W).reshape(len(X), n_heads, -1) for W in (W_Q, W_K, W_V))
+    return many_at_once(Q, K, V, mask).reshape(len(X), -1) @ W_O
+
+
+@wrong("splits_without_transposing", "multi_head_attention")
+def heads_in_the_middle_and_no_mask(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+    Q, K, V = ((X @ W).reshape(len(X), n_heads, -1) for W in (W_Q, W_K, W_V))
+    return many_at_once(Q, K, V).reshape(len(X), -1) @ W_O
+
+
+def heads_sharing_out_along(axis, fill):
+    def multi_head_attention(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+        Q, K, V = (np.stack(cut(X @ W, n_heads)) for W in (W_Q, W_K, W_V))
+        s = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1])
+        s = s if mask is None else np.where(mask, s, fill)
+        powers = np.exp(s - s.max(axis=axis, keepdims=True))
+        return np.hstack(list(powers / powers.sum(axis=axis, keepdims=True) @ V)) @ W_O
+
+    return multi_head_attention
+
+
+add("softmax_over_heads", "multi_head_attention", heads_sharing_out_along(0, -1e9), "over_heads_after_a_large_fill")
+add("normalises_over_queries", "multi_head_attention", heads_sharing_out_along(1, -1e9), "columns_after_a_large_fill")
+add("normalises_over_everything", "multi_head_attention", heads_sharing_out_along(None, -1e9), "all_heads_together")
+
+
+@wrong("keeps_one_maximum_for_all", "blocked_attention")
+def one_maximum(Q, K, V, block):
+    m, s, o = -np.inf, np.zeros((len(Q), 1)), np.zeros((len(Q), V.shape[1]))
+    for a in range(0, len(K), block):
+        scores = Q @ K[a : a + block].T / np.sqrt(K.shape[1])
+        top = max(m, scores.max())
+        powers = np.exp(scores - top)
+        s = s * np.exp(m - top) + powers.sum(axis=1, keepdims=True)
+        o = o * np.exp(m - top) + powers @ V[a : a + block]
+        m = top
+    return o / s

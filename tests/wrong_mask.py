@@ -518,3 +518,50 @@ def keys_by_sequences(lengths, n_k):
 @wrong("transposes_the_mask", "padding_mask")
 def keys_by_sequences_in_loops(lengths, n_k):
     return [[j < n for n in lengths] for j in range(n_k)]
+
+
+@wrong_hiding("masks_queries_instead_of_keys")
+def rows_that_hide_anything_emptied(scores, mask):
+    return soft(scores) * np.asarray(mask, dtype=bool).all(axis=1)[:, None]
+
+
+@wrong("applies_softmax_twice", "masked_softmax")
+def shared_out_again_after_the_mask(scores, mask):
+    return soft(np.where(mask, soft(scores), -np.inf))
+
+
+@wrong("applies_softmax_twice", "masked_softmax")
+def shared_out_again_after_zeros(scores, mask):
+    return soft(np.where(mask, soft(scores), 0))
+
+
+@wrong_weights("normalises_over_queries", without=("cross_attention",))
+def down_the_columns_after_a_large_fill(Q, K, mask=None):
+    s = scaled(Q, K) if mask is None else np.where(mask, scaled(Q, K), -1e9)
+    powers = np.exp(s - s.max(axis=0))
+    return powers / powers.sum(axis=0)
+
+
+@wrong("fills_with_zero", "attention_one_allowed_key")
+def one_key_and_zeros(Q, K, V, mask):
+    return soft(scaled(Q, K) * mask) @ V
+
+
+@wrong("ignores_the_mask", "attention_one_allowed_key")
+def one_key_and_no_mask(Q, K, V, mask):
+    return soft(scaled(Q, K)) @ V
+
+
+@wrong("masks_after_softmax", "attention_one_allowed_key")
+def one_key_masked_at_last(Q, K, V, mask):
+    return (soft(scaled(Q, K)) * mask) @ V
+
+
+@wrong("inverts_the_mask", "attention_one_allowed_key")
+def every_other_key(Q, K, V, mask):
+    return soft(np.where(mask, -1e9, scaled(Q, K))) @ V
+
+
+@wrong("mixes_with_raw_scores", "attention_one_key", "attention_equal_keys")
+def scores_for_weights(Q, K, V):
+    return scaled(Q, K) @ V

@@ -409,3 +409,21 @@ def Q_with_V_in_loops(Q, K, V, mask=None):
     if mask is not None:
         s[~np.asarray(mask, bool)] = -1e30
     return soft(s) @ V
+
+
+@wrong("truncates_to_integers", "attention_scores")
+def scores_in_an_int_table(Q, K):
+    table = np.zeros((len(Q), len(K)), dtype=int)
+    for i, q in enumerate(Q):
+        for j, k in enumerate(K):
+            table[i, j] = q @ k / np.sqrt(len(q))
+    return table
+
+
+@wrong("truncates_to_integers", "attention_scores")
+def dot_products_in_an_int_table(Q, K):
+    table = np.zeros((len(Q), len(K)), dtype=int)
+    for i, q in enumerate(Q):
+        for j, k in enumerate(K):
+            table[i, j] = q @ k
+    return table / np.sqrt(K.shape[1])

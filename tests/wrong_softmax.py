@@ -277,3 +277,32 @@ def in_line(Q, K, V, mask=None):
     if mask is not None:
         S[~np.array(mask, dtype=bool)] = -np.inf
     return np.exp(S) / np.exp(S).sum(axis=0, keepdims=True) @ V
+
+
+@wrong("truncates_to_integers", "softmax")
+def powers_like_the_scores(scores):
+    powers = np.zeros_like(scores)
+    for i, row in enumerate(scores):
+        powers[i] = np.exp(row - row.max())
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@wrong("truncates_to_integers", "softmax")
+def powers_like_the_scores_in_loops(scores):
+    powers = np.empty_like(scores)
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            powers[i, j] = np.exp(scores[i, j])
+    return powers / powers.sum(axis=1)[:, None]
+
+
+@wrong("truncates_to_integers", "softmax")
+def powers_as_integers(scores):
+    powers = np.exp(scores).astype(int)
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@wrong("exponentiates_the_ratio", "softmax")
+def ratio_of_shifted_scores(scores):
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return np.exp(shifted / shifted.sum(axis=1, keepdims=True))

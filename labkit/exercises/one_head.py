@@ -124,13 +124,15 @@ def special(
     cases: Callable[[np.random.Generator], list[Case]],
     weights: Callable[[Mapping[str, Any]], np.ndarray],
     *no_mistakes: str,
+    settled: tuple[str, ...] = chain("allowed", "weights"),
 ) -> Exercise:
-    """A special case in which the weights are known without a softmax, so that only the mix is left to get right."""
+    """A special case in which the weights are known without a softmax, so that what comes before hardly matters."""
 
     def given(args: Mapping[str, Any]) -> dict[str, Any]:
-        return {**args, "weights": weights(args)}
+        return with_mask({**args, "weights": weights(args)})
 
-    return Exercise(name, (lab,), ("output",), "output", given, cases=cases, no_mistakes=no_mistakes)
+    steps = chain("allowed", "output")
+    return Exercise(name, (lab,), steps, "output", given, cases=cases, no_mistakes=no_mistakes, settled=settled)
 
 
 def even_weights(args: Mapping[str, Any]) -> np.ndarray:
@@ -193,4 +195,9 @@ ATTENTION_ONE_ALLOWED_KEY = special(
     one_allowed_cases,
     lambda args: args["mask"].astype(float),
     "picks_the_top_value",
+    "fills_with_a_modest_number",
+    "fills_before_scaling",
+    "hides_the_diagonal",
+    "leaks_one_step",
+    settled=("raw_scores", "scores", "weights"),
 )

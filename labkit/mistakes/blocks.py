@@ -179,6 +179,13 @@ def starts_the_maximum_at_zero(masked_scores, V, block):
 
 
 @mistake("softmax", makes="output", look_at="block sums")
+def keeps_one_maximum_for_all(masked_scores, V, block):
+    """The powers of all queries were counted from one and the same maximum. Where a query's own {n_k} scores lie far
+    below it, nothing is left to divide by. Of which scores should a query's maximum be the largest?"""
+    return output(masked_scores, V, block, largest=lambda kept, own: np.max(np.maximum(kept, own)))
+
+
+@mistake("softmax", makes="output", look_at="block sums")
 def counts_powers_from_zero(masked_scores, V, block):
     """The powers were counted from 0 and not from the largest score, which goes well until they leave the range of
     numbers. What may be taken off all scores of a row without changing a weight?"""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..calculation import merge, softmax, split
 from ..exercise import mistake
+from .softmax import softmax_of_finite
 
 
 def each(change: Callable[[np.ndarray], np.ndarray], arrays: Iterable[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -18,6 +19,11 @@ def each(change: Callable[[np.ndarray], np.ndarray], arrays: Iterable[np.ndarray
 def dealt_out(projected: Iterable[np.ndarray], n_heads: int) -> tuple[np.ndarray, ...]:
     """The columns go to the heads in turn."""
     return each(lambda Y: Y.reshape(len(Y), -1, n_heads).transpose(2, 0, 1), projected)
+
+
+def token_by_token(Y: np.ndarray, n_heads: int) -> np.ndarray:
+    """(T, n_heads * width) -> (T, n_heads, width), with the heads not yet brought to the front."""
+    return Y.reshape(len(Y), n_heads, -1)
 
 
 def collected(Z: np.ndarray) -> np.ndarray:
@@ -44,6 +50,22 @@ def splits_without_transposing(projected, n_heads):
     """The numbers were dealt out in reading order, so a head holds some tokens whole and others not at all.
     Each of the {n_heads} heads needs a slice of every token: which axis has to move, and to where?"""
     return each(lambda Y: Y.reshape(n_heads, Y.shape[0], -1), projected)
+
+
+splits_without_transposing.also(lambda projected, n_heads: each(lambda Y: token_by_token(Y, n_heads), projected))
+
+
+def among_the_heads(projected, n_heads, masked_scores, W_O, *, masked=(True, False)):
+    """Neither cutting nor merging moves an axis, so that the heads of one token attend to each other."""
+    Q, K, V = each(lambda Y: token_by_token(Y, n_heads), projected)
+    scores = Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1])
+    hidden = np.isneginf(masked_scores[0])
+    if masked and hidden.any():
+        scores = np.where(hidden, -np.inf, scores)  # the two shapes go together only by chance
+    return (softmax(scores) @ V).reshape(len(Q), -1) @ W_O
+
+
+splits_without_transposing.also(among_the_heads, "final")
 
 
 @mistake("heads", makes="merged")
@@ -91,7 +113,7 @@ def sums_the_heads(output):
 sums_the_heads.also(lambda output, W_O: widened(output.sum(axis=-3), W_O), "merged")
 
 
-@mistake("heads", makes="final")
+@mistake("heads", makes="final", frequent=True)
 def forgets_the_output_projection(merged):
     """The heads lie side by side ({n_heads} of them), and that is where it ends.
     Which learned matrix has not been used?"""
@@ -154,6 +176,7 @@ def softmax_over_heads(masked_scores):
 
 
 softmax_over_heads.also(lambda masked_scores: softmax(masked_scores, axis=(-3, -1)), "weights")
+softmax_over_heads.also(lambda masked_scores: softmax_of_finite(masked_scores, axis=-3), "weights")
 
 
 @mistake("heads", makes="merged", skips="final")

@@ -87,6 +87,9 @@ def masks_after_softmax(weights, allowed):
     return np.where(allowed, weights, 0)
 
 
+masks_after_softmax.also(lambda weights, V, allowed: (weights * allowed) @ V, "output", skips="masked_scores")
+
+
 @mistake("mask", makes="allowed")
 def inverts_the_mask(mask):
     """Query {leak_query} gives {leak} of its weight to key {leak_key}, which is hidden, and nothing to what it may see.
@@ -150,7 +153,7 @@ zeroes_hidden_values.also(lambda weights, V, allowed: (weights * allowed) @ V, "
 
 @mistake("mask")
 def masks_queries_instead_of_keys(scores, allowed):
-    """Whole rows of the answer vanished, and the others look at keys that are hidden (out of {n_k}).
+    """Whole rows of the answer vanished, although their queries may use some of the {n_k} keys.
     Which axis of the table belongs to the keys?"""
     return np.where(seen_by_nobody(allowed), -np.inf, scores)
 
@@ -160,6 +163,18 @@ masks_queries_instead_of_keys.also(
 )
 masks_queries_instead_of_keys.also(
     lambda weights, allowed: np.where(seen_by_nobody(allowed), 0, weights), spoils="weights", skips="masked_scores"
+)
+
+
+masks_queries_instead_of_keys.also(
+    lambda output, allowed: np.where(allowed.all(axis=-1, keepdims=True), output, 0),
+    spoils="output",
+    skips="masked_scores",
+)
+masks_queries_instead_of_keys.also(
+    lambda weights, allowed: np.where(allowed.all(axis=-1, keepdims=True), weights, 0),
+    spoils="weights",
+    skips="masked_scores",
 )
 
 

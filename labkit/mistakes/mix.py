@@ -61,7 +61,7 @@ def picks_the_top_value(weights, V):
 
 @mistake("mix")
 def averages_the_values(weights, V):
-    """Every query gets the same output, the plain mean of the {n_k} values.
+    """Each output is the plain mean of the values that its query may use ({n_k} keys in all).
     Where do the weights of the different queries come in?"""
     return np.broadcast_to(V.mean(axis=-2, keepdims=True), (*weights.shape[:-1], V.shape[-1]))
 
@@ -85,7 +85,7 @@ adds_a_residual.also(lambda final, X: final + X, spoils="final")
 
 @mistake("mix", look_at="softmax")
 def mixes_with_raw_scores(V, scores):
-    """The output is not bounded by the values: the {n_k} scores of a row were used as they are.
+    """The output is not bounded by the values: the scores of a row ({n_k} of them) were used as they are.
     Which step turns scores into something that adds to 1?"""
     return scores @ V
 

@@ -7,9 +7,20 @@ from ..exercise import AnyNumber, mistake
 
 Axis = int | tuple[int, ...]
 
+FINITE = -1e9  # what many programs fill in for minus infinity
+
+
+def from_the_top(scores: np.ndarray, axis: Axis = -1) -> np.ndarray:
+    return scores - np.max(scores, axis=axis, keepdims=True)
+
 
 def powers(scores: np.ndarray, axis: Axis = -1) -> np.ndarray:
-    return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return np.exp(from_the_top(scores, axis))
+
+
+def softmax_of_finite(scores: np.ndarray, axis: Axis) -> np.ndarray:
+    """Softmax after a fill that is low but finite: where all of a slice is hidden, its hidden keys share 1 evenly."""
+    return softmax(np.maximum(scores, FINITE), axis)
 
 
 def shared(table: np.ndarray, axis: Axis = -1) -> np.ndarray:
@@ -37,6 +48,7 @@ def normalises_over_queries(masked_scores):
 
 
 normalises_over_queries.also(lambda masked_scores: shared(powers(masked_scores), axis=-2))
+normalises_over_queries.also(lambda masked_scores: softmax_of_finite(masked_scores, axis=-2))
 
 
 @mistake("softmax")
@@ -47,6 +59,7 @@ def normalises_over_everything(masked_scores):
 
 
 normalises_over_everything.also(lambda masked_scores: shared(powers(masked_scores), axis=(-2, -1)))
+normalises_over_everything.also(lambda masked_scores: softmax(masked_scores, tuple(range(masked_scores.ndim))))
 
 
 @mistake("softmax")
@@ -76,7 +89,7 @@ def forgets_the_exponential(masked_scores):
     return shared(masked_scores)
 
 
-forgets_the_exponential.also(lambda masked_scores: shared(masked_scores - masked_scores.max(axis=-1, keepdims=True)))
+forgets_the_exponential.also(lambda masked_scores: shared(from_the_top(masked_scores)))
 forgets_the_exponential.also(lambda masked_scores: shared(np.abs(masked_scores)))
 
 
@@ -88,6 +101,7 @@ def exponentiates_the_ratio(masked_scores):
 
 
 exponentiates_the_ratio.also(lambda masked_scores: np.exp(softmax(masked_scores)))
+exponentiates_the_ratio.also(lambda masked_scores: np.exp(shared(from_the_top(masked_scores))))
 
 
 @mistake("softmax")
@@ -95,6 +109,11 @@ def applies_softmax_twice(masked_scores):
     """The weights are nearly alike: the largest is {top}.
     How many times was a row turned into a distribution on the way from scores to weights?"""
     return softmax(softmax(masked_scores))
+
+
+@applies_softmax_twice.also
+def with_the_mask_in_between(scores, masked_scores, *, fill=(-np.inf, 0)):
+    return softmax(np.where(np.isneginf(masked_scores), fill, softmax(scores)))
 
 
 BASE = AnyNumber(1.1, 20, usual=(2, 10))
@@ -145,7 +164,7 @@ def normalises_by_length(masked_scores):
 
 @mistake("softmax", spoils="weights", in_code=True)
 def truncates_to_integers(weights):
-    """Decimals were cut off on the way; the largest weight is {top}.
+    """Decimals were cut off on the way to {entry}.
     Of what type is the array that the results were put into, or the division that made them?"""
     return np.trunc(weights)
 
@@ -153,7 +172,17 @@ def truncates_to_integers(weights):
 truncates_to_integers.also(lambda weights: np.round(weights), spoils="weights")
 truncates_to_integers.also(lambda weights, masked_scores: truncated(weights, masked_scores), spoils="weights")
 truncates_to_integers.also(lambda weights, scores: truncated(weights, scores), spoils="weights")
+truncates_to_integers.also(lambda masked_scores: shared(truncated(powers(masked_scores), masked_scores)))
+truncates_to_integers.also(lambda masked_scores: shared(np.trunc(np.exp(masked_scores))))
+truncates_to_integers.also(
+    lambda weights, masked_scores: (
+        weights if masked_scores.dtype.kind == "f" else shared(np.trunc(np.exp(masked_scores)))
+    ),
+    spoils="weights",
+)
 truncates_to_integers.also(lambda scores: np.floor(scores), spoils="scores")
+truncates_to_integers.also(lambda scores: np.trunc(scores), spoils="scores")
+truncates_to_integers.also(lambda raw_scores: np.trunc(raw_scores), spoils="raw_scores")
 truncates_to_integers.also(lambda scores, Q, K: truncated(scores, Q, K), spoils="scores")
 truncates_to_integers.also(lambda output, V: truncated(output, V), spoils="output")
 
