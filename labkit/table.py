@@ -16,6 +16,7 @@ from .exercise import Exercise
 from .exercises import EXERCISES
 from .judge import Verdict
 from .lineup import Lineup, answer_of
+from .slips import slips
 
 TWO_DECIMALS = 0.00501
 ONE_DECIMAL = 0.0551  # 0.45 may become 0.4 or 0.5, and may have been 0.446 or 0.454 before
@@ -155,7 +156,8 @@ def explain_cells(verdict: Verdict, starts: list[Start], earlier: list[Start], r
         return replace(verdict, said=slip)
     if wrong.sum() >= ENOUGH_NUMBERS or not open_cells.any():  # few numbers that many mistakes explain tell nothing
         numbers = as_filled(exercise, array, verdict.within, open_cells)
-        verdict = explain_table(verdict, starts, numbers, earlier)
+        own_slip = said_of_own_slip(verdict, starts, rights, open_cells)
+        verdict = explain_table(verdict, starts, numbers, earlier, own_slip)
     if verdict.suspects or verdict.said:
         return verdict
     in_a_table = exercise.answer != "fact" or rights[0].dtype == bool  # and not in a list of sizes
@@ -170,6 +172,19 @@ def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
         said for slip, said in exercise.slips if np.shape(slip) == answer.shape and near(answer, slip, A_SLIP).all()
     )
     return next(alike, "")
+
+
+def said_of_own_slip(verdict: Verdict, starts: list[Start], rights: list[np.ndarray], open_cells: np.ndarray) -> str:
+    """What is to be said of a table about Q, K and V in which another one stands than was asked for."""
+    exercise, array = verdict.exercise, np.asarray(verdict.value)
+    if not exercise.own or exercise.exact or (~open_cells).sum() < ENOUGH_NUMBERS:
+        return ""
+    for start, right in zip(starts, rights, strict=True):
+        known = run(start.quantities, dict(start.known))
+        for slip, said in slips(exercise.answer, known, right):
+            if slip.shape == array.shape and (open_cells | near(array, slip, SLACK * TWO_DECIMALS)).all():
+                return said
+    return ""
 
 
 def said_of_finite_fill(verdict: Verdict, right: np.ndarray) -> str:
@@ -341,15 +356,18 @@ def as_filled(
     return Numbers(array, within, open_cells, SLACK)
 
 
-def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers, earlier: Sequence[Start] = ()) -> Verdict:
+def explain_table(
+    verdict: Verdict, starts: list[Start], numbers: Numbers, earlier: Sequence[Start] = (), own_slip: str = ""
+) -> Verdict:
     """Name the mistake behind a wrong table, looked for from the likeliest start first.
 
     A frequent mistake on the way from there is likelier than a table before that was changed ``earlier``, and that
-    likelier than any other mistake or start. Two mistakes are looked for last, and only in a table of some size.
+    likelier than any other mistake or start; then comes ``own_slip``, what is to be said of a slip if it is one. Two
+    mistakes are looked for last, and only in a table of some size.
     """
     exercise = verdict.exercise
     lineups = [Lineup(replace(exercise, quantities=start.quantities), [start.known]) for start in starts]
-    pairs = [(lineups[0], True)] if numbers.value.size >= LARGE_ENOUGH else []
+    pairs = [(lineups[0], True)] if numbers.value.size >= LARGE_ENOUGH and not own_slip else []
     for lineup, in_pairs in [*((lineup, False) for lineup in lineups), *pairs]:
         suspects = diagnose(lineup, {0: Seen(numbers)}, in_pairs)
         is_first = lineup is lineups[0] and not in_pairs
@@ -360,7 +378,7 @@ def explain_table(verdict: Verdict, starts: list[Start], numbers: Numbers, earli
             return replace(verdict, said=said)
         if suspects:
             return verdict.accusing(suspects, lineup.calculation(suspects[0].ways, 0))
-    return verdict
+    return replace(verdict, said=own_slip)
 
 
 def fits(exercise: Exercise, start: Start, verdict: Verdict) -> bool:

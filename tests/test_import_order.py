@@ -28,6 +28,7 @@ ORDER = (
     "exercises",
     "properties",
     "judge",
+    "slips",
     "table",
     "feedback",
     "asking",

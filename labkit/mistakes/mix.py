@@ -21,11 +21,17 @@ def mixes_keys(weights, K):
     return weights @ K
 
 
+mixes_keys.also(lambda weights, K, d_v: weights @ K[..., :d_v])
+
+
 @mistake("mix")
 def mixes_queries(weights, Q):
     """The output is a mix of the queries: it lies among their rows, {d_k} numbers wide.
     A query is what a token looks for. Which matrix holds what a token hands over?"""
     return weights @ Q
+
+
+mixes_queries.also(lambda weights, Q, d_v: weights @ Q[..., :d_v])
 
 
 @mistake("mix")

@@ -73,11 +73,11 @@ scales_by_model_width.also(lambda raw_scores, d_k, n_heads: raw_scores / np.sqrt
 @mistake("scale")
 def truncates_the_root(raw_scores, d_k):
     """The divisor lost its decimals (d_k = {d_k}).
-    What does turning a number into an integer do to it, and is the divisor a whole number here?"""
-    return raw_scores / int(np.sqrt(d_k))
+    Is it a whole number here, and what became of the rest of it?"""
+    return raw_scores / round(np.sqrt(d_k))
 
 
-truncates_the_root.also(lambda raw_scores, d_k: raw_scores / round(np.sqrt(d_k)))
+truncates_the_root.also(lambda raw_scores, d_k: raw_scores / int(np.sqrt(d_k)))  # as if unscaled, where d_k is 3
 truncates_the_root.also(lambda raw_scores, d_k: raw_scores / np.ceil(np.sqrt(d_k)))
 
 
@@ -87,7 +87,7 @@ WIDTH = AnyNumber(1.1, 2000, usual=(2, 3, 64))
 @mistake("scale")
 def hard_codes_the_root(raw_scores, *, width=WIDTH):
     """The divisor stays the same whatever the width of the keys is; here that width is {d_k}.
-    Which example did the number in your code come from?"""
+    Which example did that divisor come from?"""
     return raw_scores / np.sqrt(width)
 
 
