@@ -149,6 +149,12 @@ def test_an_endless_cell_is_waited_for_once(layered, graded, solved):
     assert time.monotonic() - start < once + 0.9
 
 
+def test_many_endless_cells_leave_time_for_the_rest(layered, graded, solved):
+    """At a second each they would take all of it."""
+    result = graded(layered, LAB, (*[code("while True: pass")] * 20, *solved(LAB)), Seconds(1.0, 2.0, 15.0))
+    assert {one.status for one in result.outcomes} == {"passed"}
+
+
 SEARCH = """
 import gc, glob, os, sys, types
 loot = []

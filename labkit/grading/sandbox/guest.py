@@ -33,6 +33,7 @@ MAGIC = re.compile(r"(\s*)(?:([\w\s,]+=)\s*[%!].*|[%!?].*|[\w.]+\s*\?+\s*$)")
 TIMED = re.compile(r"(\s*(?:[\w\s,]+=\s*)?)%time\s+(.*)")  # what it times is Python, and counts
 PROMPT = re.compile(r">>>(?: |$)|In \[\d+\]: ")  # copied along with code from a console
 PROMPTS = re.compile(r"(?m)^(?:(?:>>>|\.\.\.)(?: |$)|In \[\d+\]: | +\.\.\.: ?)")
+MOST_WAITED_FOR, LEAST_SHARE = 2, 0.1  # endless cells; each one more halves the time of the next, down to this share
 MOST_STUMBLES = 20  # over magics, one by one; then all that look like one are left out
 LARGEST_TABLE = 20_000  # bytes; a table has some dozens of cells
 TABLE_SECONDS = 0.5  # for an object of a class of one's own to say what it holds
@@ -101,16 +102,18 @@ def nobody_to_answer(prompt: object = "") -> str:
 
 def run_cells(host: socket.socket, main: ModuleType, message: Mapping[str, Any]) -> list[dict]:
     """Run each cell, whatever came of those before it; a dict for each that was lost."""
-    errors = []
+    errors, stopped = [], 0
     for number, source in enumerate(message["cells"]):
         if number in message["skip"]:
             continue
         send(host, {"began": number})
-        error = run_cell(main, number, source, message["seconds"])
+        share = max(0.5 ** max(0, stopped - MOST_WAITED_FOR), LEAST_SHARE)
+        error = run_cell(main, number, source, share * message["seconds"])
         only_the_guest()
         if error.get("type") == "MemoryError":
             os._exit(OUT_OF_MEMORY)  # what it holds may stay; the next guest passes over this cell
         if error.get("type") == "TimeUp":
+            stopped += 1
             send(host, {"stopped": number})
         if error:
             errors.append({"cell": number, **error})
