@@ -151,13 +151,16 @@ def _in_folder(root: Path) -> Iterator[Found]:
     closed: list[OSError] = []
     for folder, folders, names in os.walk(root, onerror=closed.append):
         here = Path(folder)
-        if here != root and "gradebook.db" in names and _is_gradebook(here / "gradebook.db"):
+        inside = here.relative_to(root).as_posix()
+        is_gradebook = here != root and "gradebook.db" in names and _is_gradebook(here / "gradebook.db")
+        if is_gradebook or len(inside) > MOST_CHARACTERS:  # which `_with_short_path` then says in its place
             folders.clear()
-            yield Found(here.relative_to(root).as_posix(), bytes, GRADES)
+            yield Found(inside, bytes, GRADES)
             continue
-        for path in (here / name for name in [*names, *folders]):
+        links = (name for name in folders if os.path.islink(here / name))
+        for path in (here / name for name in [*names, *links]):
             name = path.relative_to(root).as_posix()
-            if _is_missed(name) and (path.is_symlink() or not path.is_dir()):
+            if _is_missed(name):
                 yield Found(name, path.read_bytes, _problem_in_folder(path))
     for error in closed:
         yield Found(Path(error.filename).relative_to(root).as_posix(), bytes, f"can't be read ({_one_line(error)})")

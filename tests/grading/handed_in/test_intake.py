@@ -288,6 +288,23 @@ def test_links_pipes_and_closed_folders_are_not_read(tmp_path, course):
     assert [note.split()[0] for note in collected.notes] == ["cem", "loop"]
 
 
+@pytest.mark.parametrize(("depth", "name"), [(20, "d" * 250), (1200, "d")], ids=["long names", "short names"])
+def test_folders_that_go_deeper_than_any_path_stop_nobody(tmp_path, monkeypatch, depth, name):
+    root = in_folder(tmp_path / "course", {"ada.ipynb": MASK, "bob/notes.txt": b""})
+    monkeypatch.chdir(root / "bob")
+    for _ in range(depth):
+        os.mkdir(name)
+        os.chdir(name)
+    try:
+        collected = collect(root)
+    finally:
+        for _ in range(depth):  # no deep folders are left for others to remove
+            os.chdir("..")
+            os.rmdir(name)
+    assert [(one.student, bool(one.problem)) for one in collected.submissions] == [("ada", False), ("bob", True)]
+    assert "has a path of more than 1,000 characters" in problems(collected)["bob"]
+
+
 def test_what_is_closed_to_the_reader_is_said_to_be(course, tmp_path):
     in_folder(tmp_path / "course", {"ada.ipynb": MASK, "bob.ipynb": MASK, "cem/x.ipynb": MASK})
     for name in ("bob.ipynb", "cem"):
@@ -315,6 +332,19 @@ def spoilt(path, old, new, times=1):
     assert old in data
     path.write_bytes(data.replace(old, new, times))
     return path
+
+
+def test_folders_that_an_archive_names_are_no_files_of_theirs(archive):
+    collected = archive({"ada/": b"", "ada/more/": b"", "ada/lab.ipynb": MASK, "bob/": b""})
+    assert facts(collected) == [("ada", "ada/lab.ipynb", LAB, "")]
+    assert not collected.submissions[0].remarks and not collected.notes
+
+
+def test_what_is_packed_in_an_unusual_way_is_ungradable_alone(archive):
+    odd = zipfile.ZipInfo("bob.ipynb")
+    odd.compress_type = zipfile.ZIP_LZMA
+    collected = archive({"ada.ipynb": MASK, odd: MASK})
+    assert problems(collected) == {"bob": "The file is packed in an unusual way."}
 
 
 def test_damaged_and_encrypted_entries_are_ungradable_alone(tmp_path):
