@@ -33,7 +33,9 @@ test: $(INSTALLED)
 
 # Without the slowest: other graders, and the browser.
 coverage: $(INSTALLED)
-	$(BIN)/coverage run -m pytest -m "not peers" --ignore tests/browser
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(SIDE_BY_SIDE) -m "not peers" --ignore tests/browser
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --show-missing --skip-covered
 
 bench: $(INSTALLED)
