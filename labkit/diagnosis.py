@@ -214,9 +214,7 @@ def tells_more(seen: Mapping[int, Seen]) -> bool:
 
 def plausible_pairs(lineup: Lineup, seen: Mapping[int, Seen]) -> list[Suspect]:
     """The pairs that one look at one input, the first, does not rule out."""
-    index, numbers = next((i, one.answer) for i, one in seen.items())
-    if isinstance(numbers, Raised):
-        return lineup.pairs
+    index, numbers = next((i, one.answer) for i, one in seen.items() if isinstance(one.answer, Numbers))
     guesses = lineup.pair_guesses(index)
     alone = {suspect.ways[0]: lineup.calculation(suspect.ways, index).get("allowed") for suspect in lineup.singles}
     rows = {way: row_with_a_key(allowed) for way, allowed in alone.items() if allowed is not None}
@@ -330,8 +328,6 @@ def differ_at_a_glance(guess: np.ndarray, numbers: Numbers, row: int = 0) -> boo
     a, b = guess, numbers.value
     if a.shape != b.shape or a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
         return True
-    if a.size == 0:
-        return False
     place = row * a.shape[-1] if row else a.size // 2
     within = numbers.within.item(place) if isinstance(numbers.within, np.ndarray) else numbers.within
     return abs(a.item(place) - b.item(place)) > within * (MOST_SLACK if numbers.slack > 1 else 1)
@@ -343,6 +339,4 @@ def both_spoilt(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     Minus infinity spoils nothing: a masked score is rightly that.
     """
     bad_a, bad_b = np.isnan(a) | (a == np.inf), np.isnan(b) | (b == np.inf)
-    if a.ndim == 0:
-        return bad_a & bad_b
     return bad_a.any(axis=-1, keepdims=True) & bad_b.any(axis=-1, keepdims=True)

@@ -136,7 +136,7 @@ class Way:
     unknown: Mapping[str, AnyNumber] = field(default_factory=dict)
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(eq=False)
 class Mistake:
     """A wrong version of one step: a name, what the student reads, and the ways it is made.
 
@@ -180,9 +180,6 @@ class Mistake:
                 f"mistake: the step of {self.id} must be one of {', '.join(PRODUCT_OF_STEP)}; got {self.step!r}. "
                 "Choose where it is made."
             )
-
-    def __repr__(self) -> str:
-        return f"<mistake {self.id}, step {self.step}, {len(self.ways)} ways>"
 
     def also(self, function: Callable, makes: str = "", *, spoils: str = "", skips: str = "") -> "Mistake":
         """Record one more way of making the same mistake (the function's own name doesn't matter); see ``mistake``."""

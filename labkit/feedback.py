@@ -244,7 +244,7 @@ def seen_in_table(verdict: Verdict) -> list[str]:
     wrong = verdict.wrong_places
     if wrong == ((),):
         said.append(f"{number(verdict.value)} is not it.")
-    elif wrong:
+    else:
         cells = "; ".join(f"{place_name(p)} is {number(verdict.value[p])}" for p in wrong[:3])
         more = "" if len(wrong) <= 3 else ", and so on"
         said.append(f"{count(len(wrong), 'cell does', 'cells do')} not fit: {cells}{more}.")

@@ -322,11 +322,9 @@ def moved_numbers(probe: Probe, args: Args, value: np.ndarray, known: Args) -> I
 
 
 def mask_properties(probe: Probe, args: Args, mask: np.ndarray, known: Args) -> Iterator[str]:
-    fault = compare(mask.astype(float), known["allowed"].astype(float))
-    if fault:
-        (i, j), entry = fault.place, mask[fault.place]
-        says = "may use" if entry else "may not use"
-        yield f"by your mask, row {i + 1} {says} key {j + 1}: the entry is {number(entry)}"
+    i, j = np.argwhere(mask != known["allowed"])[0]
+    says = "may use" if mask[i, j] else "may not use"
+    yield f"by your mask, row {i + 1} {says} key {j + 1}: the entry is {number(mask[i, j])}"
 
 
 PROPERTIES: Mapping[str, Callable[[Probe, Args, np.ndarray, Args], Iterator[str]]] = {

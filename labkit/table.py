@@ -241,11 +241,9 @@ def may_be_followed(verdict: Verdict) -> bool:
     """Whether a table is good enough to go on from: one slip costs one step, but what takes no work earns nothing."""
     if verdict.mistakes and not verdict.together:
         return True
-    if not isinstance(verdict.value, np.ndarray):
-        return False
-    filled = verdict.value.size - len(verdict.open_places)
-    mostly_right = 2 * len(verdict.wrong_places) < filled
-    return mostly_right or bool(said_of_slip(verdict.exercise, verdict.value)) or asks_for_work(verdict.value)
+    table = np.asarray(verdict.value)
+    mostly_right = 2 * len(verdict.wrong_places) < table.size - len(verdict.open_places)
+    return mostly_right or bool(said_of_slip(verdict.exercise, table)) or asks_for_work(table)
 
 
 def asks_for_work(table: np.ndarray) -> bool:

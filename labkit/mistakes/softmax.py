@@ -191,11 +191,9 @@ truncates_to_integers.also(lambda output, V: truncated(output, V), spoils="outpu
 def overflows_on_large_scores(masked_scores):
     """With scores of 1000 or more the answer is not finite: the exponential left the range of numbers.
     What may be added to a whole row of scores without changing its weights, so that no exponent is large?"""
-    return shared(np.exp(masked_scores))
 
 
 @mistake("softmax", remark=True)
 def shifts_by_the_overall_maximum(masked_scores):
     """A row about 2000 below the largest score of the table became 0 divided by 0.
     Whose maximum has to be taken off, the table's or the row's?"""
-    return shared(powers(masked_scores, axis=(-2, -1)))

@@ -66,8 +66,6 @@ def collect(path: str | os.PathLike, lab: str | None = None) -> Intake:
     IntakeError
         If there is no such file, it is neither folder, archive nor notebook, or nothing was handed in.
     """
-    if not os.fspath(path):
-        raise IntakeError("SUBMISSIONS: must be a folder, a .zip or an .ipynb file; got nothing. Name one.")
     asked = _lab_called(lab) if lab else ""
     where = Path(path).absolute().parts if os.path.isdir(path) else (Path(path).stem,)
     with opened(Path(path)) as files:
