@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -86,6 +87,14 @@ display("afterwards")
 def test_to_display_is_to_print():
     ran = subprocess.run([sys.executable, "-c", IN_IPYTHON], check=True, capture_output=True, text=True)
     assert ran.stdout == "('prints_instead_of_returning',) True\n'afterwards'\n"
+
+
+def test_in_another_thread_a_function_is_asked_without_a_limit():
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(ask(compute, {"seconds": 0.2}, seconds=0.01)))
+    thread.start()
+    thread.join()
+    assert (answers[0].error_type, answers[0].timed_out) == ("", False)
 
 
 def test_only_students_lines_are_stopped():

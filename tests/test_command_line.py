@@ -1,5 +1,7 @@
 """The command line: exit status 0 good, 1 findings, 2 misuse; words for people, JSON for machines."""
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -49,6 +51,12 @@ def test_machines_get_json(course, capsys):
         ("solutions/01_first.ipynb", "stale"),
         ("notebooks/01_first.ipynb", "stale"),
     ]
+
+
+def test_a_notebook_may_run_a_command_and_catch_what_it_prints(course):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main(["build", "--check"]) == 1
+    assert said.getvalue().startswith("stale     solutions/01_first.ipynb")
 
 
 def test_a_bad_script_is_a_finding_with_file_and_line(course, capsys):

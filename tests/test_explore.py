@@ -61,6 +61,10 @@ def test_importing_the_explorers_loads_no_widgets():
     assert "ipywidgets" in heavy.stdout
 
 
+def test_what_there_is_to_explore_is_listed():
+    assert dir(explore) == sorted(explore.__all__)
+
+
 @NAMED
 def test_an_explorer_carries_its_widget_a_picture_and_words(make):
     bundle = make()._repr_mimebundle_()

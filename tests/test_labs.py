@@ -309,6 +309,13 @@ def test_where_labkit_lies_beside_the_labs_the_list_for_graders_is_derived_too(t
     assert set(stale(tmp_path)) == {"solutions/01_first.ipynb"}
 
 
+def test_a_bad_script_is_told_of_once_where_labkit_lies_beside_the_labs(tmp_path):
+    write_script(tmp_path, "# %%\n# END SOLUTION\n")
+    (tmp_path / KNOWN_CELLS).parent.mkdir(parents=True)
+    assert [(report.path, report.status) for report in build(tmp_path)] == [("solutions/01_first.py", "failed")]
+    assert not (tmp_path / KNOWN_CELLS).exists()
+
+
 def test_labs_apart_from_labkit_need_no_list(built):
     assert not (built / KNOWN_CELLS).exists() and len(list(build(built))) == 2
 

@@ -27,6 +27,37 @@ def right_weights(scores):
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def test_own_numbers_show_themselves_and_name_those_there_are():
+    me = student("<b>Ada</b>")
+    assert repr(me) == f"Numbers of <b>Ada</b>\nQ =\n{me.Q}\nK =\n{me.K}\nV =\n{me.V}"
+    assert repr(fresh_numbers()).startswith("Numbers of <b>Ada</b> (set 2)\n")
+    shown = me._repr_html_()
+    assert "&lt;b&gt;Ada&lt;/b&gt;" in shown and "<b>Ada" not in shown
+    assert re.findall("<caption>(.)</caption>", shown) == ["Q", "K", "V"]
+    cells = re.findall("<td>([^<]*)</td>", shown)
+    assert [float(cell) for cell in cells] == [*me.Q.flat, *me.K.flat, *me.V.flat]
+    with pytest.raises(AttributeError, match="the numbers are .*; there is no 'W' among them"):
+        me.W  # noqa: B018
+
+
+def test_ctrl_c_ends_a_check_and_the_next_one_works():
+    def softmax(scores):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(softmax)
+    assert check(right_weights, exercise="softmax").passed
+
+
+def test_what_the_lab_itself_fails_at_costs_nothing(monkeypatch):
+    def fails(*args, **more):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(notebook, "judge_function", fails)
+    one = check(right_weights, exercise="softmax")
+    assert one.status == "system_error" and "failed here (ZeroDivisionError), which is not your fault" in one.message
+
+
 def test_a_function_is_checked_by_its_name():
     def softmax(scores):
         return right_weights(scores)

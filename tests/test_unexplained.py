@@ -7,7 +7,7 @@ import pytest
 
 from labkit import check, hint, notebook
 from labkit.answer import compare
-from labkit.calculation import softmax
+from labkit.calculation import merge, softmax, split
 from labkit.exercise import Answer
 from labkit.exercises import EXERCISES
 from labkit.feedback import outcome
@@ -27,6 +27,52 @@ def test_a_property_stands_beside_the_input_that_it_holds_for():
         "The smallest input that shows it: scores = [[0]]. There, row 1 of your weights adds to 0.5. "
         "Work it out by hand and compare."
     )
+
+
+def heads(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+    scores = split(X @ W_Q, n_heads) @ split(X @ W_K, n_heads).swapaxes(1, 2) / np.sqrt(X.shape[1] / n_heads)
+    weights = softmax(scores if mask is None else np.where(mask, scores, -np.inf))
+    return merge(weights @ split(X @ W_V, n_heads)) @ W_O
+
+
+def heads_by_place(X, *more):
+    return heads(X, *more) + 0.1 * np.arange(len(X))[:, None]
+
+
+def heads_that_leak(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+    return heads(X, W_Q, W_K, W_V, W_O, n_heads, mask) + (0 if mask is None else 0.3 * X.sum())
+
+
+@pytest.mark.parametrize(
+    ("exercise", "wrong", "said"),
+    [
+        (
+            "causal_mask",
+            lambda n: np.where(np.tri(n), 0, -np.inf),
+            "your mask holds -infinity, where each entry should",
+        ),
+        ("causal_mask", lambda n: np.where(np.tri(n), 0, -np.inf), "looks like a mask that is added to scores."),
+        ("causal_mask", lambda n: np.eye(n)[::-1], "By your mask, row 1 may not use key 1: the entry is 0."),
+        (
+            "softmax",
+            lambda scores: np.sort(softmax(scores)),
+            "gives the most, 0.731, to key 2, whose score isn't the la",
+        ),
+        ("split_heads", lambda Y, n: split(Y, n)[:, ::-1], "All numbers are there, but not in their places: you have"),
+        ("attention_scores", lambda Q, K: (Q @ K.T) ** 3, "Twice as long a query should score twice as much; at row"),
+        ("multi_head_attention", heads_by_place, "Listing the tokens in the opposite order changed what a token gets:"),
+        ("multi_head_attention", heads_that_leak, "changed the output of token 1, which may not see it: at entry 1 it"),
+    ],
+)
+def test_a_property_that_an_answer_breaks_is_named(exercise, wrong, said):
+    one = check(wrong, exercise=exercise)
+    assert (one.status, one.mistakes) == ("failed", ()) and said in one.message + one.smallest
+
+
+def test_scores_of_a_table_are_told_by_the_weights_that_they_would_come_to():
+    one = check(practice_masked_scores=[[1, 0], [0, 1]])
+    assert one.mistakes == ("fills_with_zero",)
+    assert "Query 1 still gives 0.269 of its weight to hidden key 2." in one.message
 
 
 @pytest.mark.parametrize("by", [0.1, 0.25, 0.7])

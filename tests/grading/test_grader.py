@@ -1,11 +1,15 @@
 """Grading honest notebooks: what is scored, from which numbers, on which inputs."""
 
+from dataclasses import replace
+
 import pytest
 
 from labkit.exercises import LABS, draw_numbers
-from labkit.grading.sandbox.host import Seconds
-from labkit.grading.submission import Cell
+from labkit.grading.grader import grade
+from labkit.grading.sandbox.host import Seconds, Server
+from labkit.grading.submission import GRADED, SYSTEM_ERROR, UNGRADABLE, Cell, Submission
 
+LAB = "02_causal_mask"
 PATIENT = Seconds()
 
 
@@ -25,6 +29,39 @@ def test_a_function_that_calls_one_that_is_not_written_yet_is_told_which(layered
     result = graded(layered, "01_one_head", [Cell("code", source) for source in cells], PATIENT)
     outcome = next(one for one in result.outcomes if one.exercise == "attention")
     assert (outcome.status, outcome.message) == ("unattempted", "It calls softmax, which isn't written yet.")
+
+
+def test_a_notebook_without_code_is_not_attempted_and_no_time_is_no_failure_of_the_grader(layered, graded, solved):
+    empty = graded(layered, LAB, [Cell("markdown", "No code.")], PATIENT)
+    assert {one.status for one in empty.outcomes} == {"unattempted"} and empty.status == GRADED
+    hurried = graded(layered, LAB, solved(LAB), Seconds(submission=0.001))
+    assert {one.status for one in hurried.outcomes} == {"timed_out"} and hurried.status == GRADED
+
+
+def test_what_cannot_be_graded_has_no_score_and_neither_has_what_the_grader_fails_at(layered):
+    handed_in = Submission("ada", "", "ada.ipynb", "digest", lab=LAB, remarks=("It is odd.",))
+    bad = grade(replace(handed_in, problem="The file is empty."), layered, b"secret", PATIENT)
+    assert (bad.status, bad.reason, bad.points) == (UNGRADABLE, "The file is empty.", None)
+    assert bad.remarks == ("It is odd.",)
+    with Server() as ended:
+        ended.wait()
+        ended.process.kill()
+        ended.process.wait()
+        failed = grade(replace(handed_in, cells=(Cell("code", "x = 1"),)), ended, b"secret", PATIENT)
+    assert (failed.status, failed.remarks, failed.points) == (SYSTEM_ERROR, ("It is odd.",), None)
+    assert "The grader itself failed" in failed.reason and "not the student's fault" in failed.reason
+
+
+def test_where_a_function_went_is_said(layered, graded):
+    cells = [
+        Cell("code", "1 / 0\ndef causal_mask(n):\n    return n"),
+        Cell("markdown", "def padding_mask(lengths, n_k):\n    return n_k"),
+        Cell("code", "def masked_softmaxx(scores, mask):\n    return scores"),
+    ]
+    told = {one.exercise: one.message for one in graded(layered, LAB, cells, PATIENT).outcomes}
+    assert told["causal_mask"].startswith("Code cell 1, which holds it, did not run to its end")
+    assert told["padding_mask"].startswith("Only cell 2 holds it, which is text")
+    assert "Is `masked_softmaxx` meant for it?" in told["masked_softmax"]
 
 
 @pytest.mark.parametrize("times", [1, 5])

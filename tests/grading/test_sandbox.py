@@ -22,7 +22,7 @@ from labkit.exercises import EXERCISES, draw_numbers
 from labkit.feedback import outcome
 from labkit.grading import pool
 from labkit.grading.sandbox import calls, confine
-from labkit.grading.sandbox.host import Gone, Seconds, Server
+from labkit.grading.sandbox.host import Gone, Seconds, Server, is_there
 from labkit.grading.sandbox.server import empty
 from labkit.judge import judge_function
 from labkit.table import judge_table
@@ -279,6 +279,13 @@ def test_a_server_that_has_ended_is_replaced():
     pool.close_servers()
 
 
+def test_a_server_that_ends_before_it_is_ready_is_said_not_to_have_started():
+    with Server() as server:
+        server.process.kill()
+        with pytest.raises(RuntimeError, match="the fork server must start; it ended"):
+            server.wait()
+
+
 def test_a_guest_ends_with_the_grader_that_asked_for_it(layered):
     def abandon():
         guest = layered.guest(LONG)
@@ -303,6 +310,20 @@ def test_a_guest_ends_with_its_keeper_and_another_keeper_takes_the_next(monkeypa
             assert soon(lambda: not guests())
             with pytest.raises(Gone):
                 list(guest.ask("x", [{}]))
+        with server.guest(LONG) as guest:
+            assert run(guest, "x = 1", "x").tables == {"x": 1}
+
+
+@linux
+def test_a_keeper_that_ends_while_it_looks_after_nobody_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # as above
+    with Server() as server:
+        with server.guest(LONG) as guest:
+            run(guest, "x = 1")
+            (pid,) = guests()
+            keeper = int(stat_of(pid)[1])
+        os.kill(keeper, signal.SIGKILL)
+        assert soon(lambda: not is_there(server.idle[0]))
         with server.guest(LONG) as guest:
             assert run(guest, "x = 1", "x").tables == {"x": 1}
 

@@ -13,7 +13,7 @@ from labkit.answer import read
 from labkit.exercise import Answer
 from labkit.grading.sandbox import wire
 from labkit.grading.sandbox.host import answer, ran
-from labkit.grading.sandbox.wire import Ended, Packer, TooSlow, Unpacker, Unreadable, frame, receive
+from labkit.grading.sandbox.wire import Ended, Packer, TooSlow, Unpacker, Unreadable, frame, receive, send
 from labkit.plain import foreign
 
 CELLS = ["def f(x):\n    return x / 0"]
@@ -49,6 +49,24 @@ def came_over(message, **how):
 @given(values)
 def test_what_is_sent_arrives_as_it_was(value):
     assert alike(value, came_over(frame({"value": value}))["value"])
+
+
+def test_what_is_no_number_arrives_as_its_name_and_longer_floats_as_usual_ones():
+    came = came_over(frame({"value": [foreign("Tensor"), np.array([0.5, np.nan], np.longdouble)]}))["value"]
+    assert type(came[0]).__name__ == "Tensor" and came[0] == {}
+    assert came[1].dtype == float and alike(came[1], np.array([0.5, np.nan]))
+
+
+@pytest.mark.parametrize("array", [["<O8", [1]], ["<f8", [-1]], ["<f8", [0.5]], ["<f8", [True]]])
+def test_arrays_of_other_kinds_and_odd_sizes_are_refused(array):
+    with pytest.raises(ValueError):
+        Unpacker(bytes(8)).unpack(["array", *array])
+
+
+def test_nobody_waits_for_a_side_that_does_not_listen():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(TooSlow):
+        send(ours, {"text": "x" * 10_000_000}, 0.05)
 
 
 @given(arrays(scalar_dtypes(), array_shapes(max_side=3)))

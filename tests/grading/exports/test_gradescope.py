@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from peers import LAB, ROOT, WRONG, filled_in
 from test_import_order import packages_loaded_by
 
+from labkit.__main__ import main
 from labkit.exercise import Outcome
 from labkit.exercises import exercises_of
 from labkit.grading.exports import gradescope
@@ -124,6 +125,16 @@ def archive(tmp_path_factory):
 def test_the_same_files_make_the_same_bytes(archive, tmp_path):
     gradescope.export(tmp_path / "again.zip", LAB, SECRET)
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_the_command_takes_a_secret_or_makes_one(archive, tmp_path, capsys):
+    (tmp_path / "secret").write_bytes(SECRET)
+    for name, more in (("given", ["--secret", str(tmp_path / "secret")]), ("made", []), ("again", [])):
+        assert main(["export", "gradescope", str(tmp_path / f"{name}.zip"), "--lab", LAB, *more]) == 0
+        assert f"Upload {tmp_path / name}.zip as the autograder" in capsys.readouterr().out
+    assert (tmp_path / "given.zip").read_bytes() == archive.read_bytes()
+    secrets = {zipfile.ZipFile(tmp_path / f"{name}.zip").read("secret") for name in ("given", "made", "again")}
+    assert len(secrets) == 3 and all(len(one) >= len(SECRET) for one in secrets)
 
 
 def test_an_archive_is_for_one_of_the_labs(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from peers import LAB, ROOT, WRONG, cells, environment, filled_in, run
 
 from labkit import labs, notebook, student
+from labkit.__main__ import main
 from labkit.exercises import exercises_of
 from labkit.grading.exports import nbgrader
 from labkit.grading.grader import most_points
@@ -109,6 +110,17 @@ def test_a_lab_that_an_instructor_has_edited_is_replaced_only_if_that_was_said(e
     assert path.read_text() == right and gone.exists()
 
 
+def test_the_command_names_what_it_wrote_and_replaces_only_with_force(tmp_path, capsys):
+    command = ["export", "nbgrader", str(tmp_path), "--root", str(ROOT)]
+    assert main(command) == 0
+    assert capsys.readouterr().out.split("\n")[:-1] == [str(path) for path in nbgrader.export(tmp_path, ROOT)]
+    path = tmp_path / "source" / LAB / f"{LAB}.ipynb"
+    right = path.read_text()
+    path.write_text("edited")
+    assert main(command) == 2 and path.read_text() == "edited"
+    assert main([*command, "--force"]) == 0 and path.read_text() == right
+
+
 def test_a_configuration_with_which_nbgrader_would_spoil_the_labs_is_refused(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
     with pytest.raises(nbgrader.ExportError, match="must say c.ClearSolutions.code_stub = .*; it was there before"):
@@ -120,6 +132,21 @@ def test_an_exercise_that_a_lab_never_checks_is_an_error():
     without = [cell for cell in cells(LAB) if "check(padding_mask)" not in cell.solved]
     with pytest.raises(labs.LabError, match=r"found no check of \['padding_mask'\]"):
         nbgrader.for_nbgrader(LAB, without)
+
+
+def test_a_check_of_a_function_by_another_name_counts_for_its_exercise():
+    check = [f'check(mine, exercise="{exercise.name}")' for exercise in exercises_of(LAB)]
+    made = nbgrader.for_nbgrader(LAB, [labs.Cell("cell-001", "code", [], check, check)])
+    assert [cell["id"] for cell in made["cells"][1:]] == [f"points-{exercise.name}" for exercise in exercises_of(LAB)]
+
+
+def test_what_the_lab_itself_fails_at_gets_no_points_but_an_error(monkeypatch):
+    def fails(*args, **more):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(notebook, "judge_function", fails)
+    with pytest.raises(RuntimeError, match=r"failed here \(ZeroDivisionError\).* Please mark this cell by hand"):
+        nbgrader.points("causal_mask", None, {"causal_mask": lambda n: n})
 
 
 def test_where_no_labs_are_it_says_so(tmp_path):

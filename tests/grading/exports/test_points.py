@@ -102,10 +102,12 @@ def test_where_nobody_fits_nothing_is_written_and_it_is_said_what_to_do(graded, 
             "none/m.csv: No such file or directory.",
         ),
         (["export", "moodle", "--graded", "{}/graded", "--to", "/dev/null"], "must be a .csv"),
+        (["export", "moodle", "--graded", "{}/graded", "--to", "{}/folder.csv"], "folder.csv must be a file"),
     ],
 )
 def test_what_cannot_be_exported_is_said_in_a_line(graded, tmp_path, capsys, arguments, complaint):
     (tmp_path / "Grades.csv").write_bytes(CANVAS.encode())
+    (tmp_path / "folder.csv").mkdir()
     assert main([one.format(tmp_path) for one in arguments]) == 2
     said = capsys.readouterr().err
     assert complaint in said and said.count("\n") == 1

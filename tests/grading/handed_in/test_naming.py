@@ -152,6 +152,11 @@ def test_gradescope_names_the_students_of_a_group_and_the_time():
     }  # fmt: skip
 
 
+def test_a_quoted_name_with_escapes_that_only_yaml_has_is_kept_as_it_stands():
+    text = 'submission_1:\n  :submitters:\n  - :name: "Zo\\xEB"\n    :sid: "7"\n'
+    assert read_metadata(text) == {"submission_1": (Sender("7", r"Zo\xEB", number=1),)}
+
+
 def test_gradescope_files_belong_to_whoever_the_list_names():
     paths = ["assignment_9_export/submission_11/lab.ipynb", "assignment_9_export/submission_12/a/b.ipynb"]
     texts = {"assignment_9_export/submission_metadata.yml": METADATA}

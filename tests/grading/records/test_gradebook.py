@@ -71,6 +71,13 @@ def test_what_is_recorded_is_read_back_unchanged(one, result):
         assert book.needs_grading(one, "f\udcff") == (result.status == SYSTEM_ERROR)
 
 
+def test_what_we_do_wrong_with_a_gradebook_is_not_put_down_to_the_file(tmp_path):
+    with Gradebook.open(tmp_path / "gradebook.db") as book:
+        pass
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        book.latest()
+
+
 def test_cells_are_not_kept(book):
     book.record(submission(cells=(Cell("code", "x = 1"),)), graded(), "f")
     assert book.latest()[0].submission == submission()
