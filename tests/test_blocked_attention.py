@@ -342,7 +342,7 @@ def test_a_wrong_table_is_refused_and_its_mistake_is_named_first(name, table, mi
     outcome = check(**{name: table})
     assert not outcome.passed
     assert outcome.mistakes[:1] == (mistake,), outcome
-    assert "softmax" in hint().text
+    assert "what each power is counted from" in hint().text
 
 
 # ---- what is no answer -----------------------------------------------------------------------------------------------

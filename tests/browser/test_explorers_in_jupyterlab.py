@@ -278,7 +278,7 @@ MOVES = [
     ("cost", "T", "PageUp"),
     ("bug", "show what is right", "Space"),
     ("running", "blocks read", "ArrowRight"),
-    ("running", "block", "4"),
+    ("running", "block", "1"),
     ("running", "forget to rescale", "Space"),
 ]
 
