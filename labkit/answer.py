@@ -4,6 +4,7 @@ What may come back is not only the array that was asked for: lists, words, None.
 why not, ``compare`` says in what an array differs from the right one.
 """
 
+import itertools
 import math
 import re
 import warnings
@@ -18,6 +19,7 @@ from .plain import MOST_NUMBERS
 # Numbers closer than this, relative to 1 + |right|, are equal. float32 noise is about 5e-7 at the
 # sizes asked for, float16 noise 2e-3, and the nearest mistake is 0.1 away.
 TOLERANCE = {"float16": 2e-2, "default": 1e-5}
+OTHER_ORDER = "All numbers are right, but the axes stand in another order. Which does yours have first, and which last?"
 MOST_WORDS = 300  # characters of an error's text
 MOST_SHOWN = 40  # characters of a text where numbers are asked for
 NUMBER = re.compile(r"\s*[-+]?(\d{1,20}([.,]\d{0,20})?|[.,]\d{1,20})\s*")  # as one may write it in quotation marks
@@ -170,6 +172,14 @@ def compare(array: np.ndarray, right: np.ndarray, within: float | np.ndarray | N
         distance = np.where(array == right, 0, np.abs(np.subtract(array, right, dtype=float)))
     place = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
     return Fault("values", f"{number(array[place])} {where(place)}", place)
+
+
+def is_turned(array: np.ndarray, right: np.ndarray, within: float | None = None) -> bool:
+    """Whether an array is the right one but for the order of its axes."""
+    if sorted(array.shape) != sorted(right.shape):
+        return False
+    orders = itertools.permutations(range(array.ndim))
+    return any(compare(array.transpose(order), right, within) is None for order in orders)
 
 
 def near(a: np.ndarray, b: np.ndarray, within: np.ndarray | float) -> np.ndarray:

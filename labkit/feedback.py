@@ -5,7 +5,6 @@ All that students read is here, but for the mistakes' own sentences (``mistakes`
 """
 
 import html
-import itertools
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .answer import Fault, compare, number, where
+from .answer import OTHER_ORDER, Fault, is_turned, number, where
 from .calculation import ORDER, QUANTITIES, SIZES, look_up, softmax
 from .draw import heatmap_svg
 from .exercise import REFUSES, Exercise, Mistake, Outcome
@@ -64,6 +63,11 @@ HELP = {
         "Look at the step that keeps hidden keys out, between scores and softmax.",
         "Note 3.2, sections 3 and 4; the definitions of the attention mask and of the causal mask.",
         "Take one row: which keys may its query use, and what becomes of the others?",
+    ),
+    "padding": Help(
+        "Look at which keys of a sequence are real, and which only fill it up.",
+        "The definition of the attention mask, and the text above the exercise.",
+        "Take one sequence: where do its real keys stand, and what does its row say of each key?",
     ),
     "softmax": Help(
         "Look at the softmax, the step from scores to weights.",
@@ -118,6 +122,10 @@ IN_ITS_PLACE = {
     "Which raw score stands there, and what becomes of it?",
     ("slips_in_one_cell", "masked_scores"): "All is well but for one cell, {where}: {entry}. "
     "May the query of this row use the key of this column?",
+    (
+        "fills_with_plus_infinity",
+        "masked_scores",
+    ): "At {where} stands {entry}. Is that the worst of all scores, or the best?",
     ("transposes_the_mask", "padding_mask"): "The table is on its side. "
     "What does one row of this mask stand for, a sequence or a key?",
 }
@@ -326,38 +334,31 @@ def question(verdict: Verdict) -> str:
         return "An error is asked for here, but is this one raised because the row is empty?"
     if shown is not None and shown.answer.error_type in NAMELESS:
         return "Is it spelt as where it was defined, and has that cell been run since the kernel started?"
-    if shown is not None and refuses_a_good_mask(verdict, shown):
-        return "In this mask every query has a key that it may use. Which masks is that line meant to refuse?"
     if shown is not None and MISCALLED.search(shown.answer.error):
         return "Which arguments does that function take, in which order and under which names?"
+    if shown is not None and "is ambiguous" in shown.answer.error:
+        return "How many answers does that comparison give, and how many can an `if` use?"
     if shown is not None and shown.answer.error_type == "AttributeError":
         return "What stands in front of that point, and what can a thing of its kind do?"
+    if shown is not None and refuses_a_good_mask(verdict, shown):
+        return "In this mask every query has a key that it may use. Which masks is that line meant to refuse?"
     if shown is not None and shown.kind == "raised" and shown.answer.line:
         return "What stands in that line when it fails, and of which shape or type is it?"
     if shown is not None and shown.kind == "raised":
         return "What is the function given, in which order, and what does it take?"
-    if shown is not None and axes_in_another_order(shown):
-        return (
-            "All numbers are right, but the axes stand in another order. Which does yours have first, and which last?"
-        )
+    if shown is not None and shown.kind == "shape" and shown.value is not None and is_turned(shown.value, shown.right):
+        return OTHER_ORDER
     if shown is not None and shown.kind == "shape" and shown.right.ndim == 2 and "Q" in shown.case.args:
         n_q = len(shown.right)
         if shown.value is None or shown.value.ndim < 2 or len(shown.value) != n_q:
             return f"{count(n_q, 'query asks', 'queries ask')} here. How many answers does each of them get?"
     if shown is not None and shown.kind == "shape":
         return "Which axis is too long, too short or missing, and what does it count?"
+    if verdict.exercise.answer == "fact":
+        return HELP["fact"].question
     if wrong_part(verdict) == WITHOUT:
         return "With a mask all is right. What becomes of the mask in your function when none is given?"
     return HELP[step_of(verdict)].question
-
-
-def axes_in_another_order(shown: Tried) -> bool:
-    """Whether an answer of another shape is the right one but for the order of its axes."""
-    value, right = shown.value, shown.right
-    if shown.kind != "shape" or value is None or sorted(value.shape) != sorted(right.shape):
-        return False
-    turned = (value.transpose(order) for order in itertools.permutations(range(value.ndim)))
-    return any(compare(one, right) is None for one in turned)
 
 
 def refuses_a_good_mask(verdict: Verdict, shown: Tried) -> bool:
@@ -442,10 +443,17 @@ def weight_fields(known: Mapping[str, Any]) -> dict[str, Any]:
         "row_total": totals[row],
         "column": 1,
         "first_column_total": heads[0, :, 0].sum(),
-        "top": np.nanmax(heads, initial=0.0),
+        "top": np.nanmax(heads[:, rows_with_a_choice(known.get("mask"), heads)], initial=0.0),
         "bottom": np.nanmin(heads, initial=1.0),
     }
     return fields | leak_fields(heads, known.get("mask"))
+
+
+def rows_with_a_choice(mask: Any, heads: np.ndarray) -> np.ndarray:
+    """Which queries may use more than one key, bool (n_q,); all if none may, or the mask is of another shape."""
+    everybody = np.ones(heads.shape[-2], dtype=bool)
+    some = np.sum(mask, axis=-1) > 1 if mask is not None and np.shape(mask) == heads.shape[1:] else everybody
+    return some if np.any(some) else everybody
 
 
 def leak_fields(heads: np.ndarray, mask: Any) -> dict[str, Any]:
@@ -518,9 +526,13 @@ def step_of(verdict: Verdict) -> str:
 def weights_behind(verdict: Verdict) -> tuple[tuple, tuple]:
     """The table of weights behind a wrong answer, where the mistake was made on the way to it, and its mask."""
     weights, mask = (verdict.calculation.get(name, ()) for name in ("weights", "mask"))
+    if verdict.exercise.is_table and verdict.exercise.answer == "weights":
+        weights = verdict.value  # as they stand there
     ways = verdict.suspects[0].ways if verdict.suspects else ()
     on_the_way = any(ORDER[way.makes] <= ORDER["weights"] for way in ways)
     if not on_the_way or np.ndim(weights) != 2 or max(np.shape(weights)) > LARGEST_PICTURE:
+        return (), ()
+    if verdict.exercise.is_table and not np.isfinite(np.asarray(weights, dtype=float)).all():
         return (), ()
     return as_rows(weights, float), as_rows(mask, bool) if np.shape(mask) == np.shape(weights) else ()
 
@@ -540,11 +552,12 @@ def as_html(one: Outcome) -> str:
     """A card that reads well in light and dark themes; colour is never the only sign."""
     colour = COLOURS.get(one.status, WRONG)
     points = f"{number(one.points)} of {number(one.max_points)} points" if one.max_points else "no points at stake"
+    status = "unfinished" if one.status == "unattempted" and one.points else one.status.replace("_", " ")
     paragraphs = "".join(f"<p style='margin:.3em 0'>{code(html.escape(s))}</p>" for s in one.paragraphs)
     return (
         f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;margin:.3em 0;"
         "background:var(--jp-layout-color2,rgba(127,127,127,.1));color:var(--jp-ui-font-color1,inherit)'>"
-        f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {one.status.replace('_', ' ')}</b>"
+        f"<b>{MARKS.get(one.status, '✗')} {html.escape(one.exercise)}: {status}</b>"
         f"<span style='opacity:.8'> · {points}</span>"
         f"{paragraphs}{picture(one.weights, one.mask)}</div>"
     )

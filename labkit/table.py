@@ -3,13 +3,14 @@
 A number or a word that is asked for is a table, too: one without axes.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .answer import Fault, near, number, read, tolerance
+from .answer import OTHER_ORDER, Fault, is_turned, near, number, read, tolerance
 from .calculation import run, steps_from
 from .diagnosis import ENOUGH_NUMBERS, Numbers, Seen, diagnose
 from .exercise import Exercise
@@ -104,8 +105,14 @@ def judge_filled(
     open_cells = opened(array.shape, open_places)  # before it may change its shape
     array = fit(array.astype(float), rights[0])
     if array.shape != rights[0].shape:
-        fault = Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape or 'one number'}")
-        return explain_table(Verdict(exercise, "failed", value=array, fault=fault), starts, as_filled(exercise, array))
+        commas = " Decimals are written with a point." if array.size == 2 * rights[0].size else ""
+        asked = rights[0].shape or "one number"
+        fault = Fault("shape", f"has shape {array.shape}; asked for is {asked}.{commas}".removesuffix("."))
+        turned = any(is_turned(array, right, TWO_DECIMALS) for right in rights) and array.ndim > 2
+        said = OTHER_ORDER if turned else ""
+        return explain_table(
+            Verdict(exercise, "failed", value=array, fault=fault), starts, as_filled(exercise, array), own_slip=said
+        )
     verdict = judge_cells(exercise, starts, rights, array, open_cells.reshape(array.shape))
     if verdict.status != "failed":
         return verdict
@@ -175,14 +182,15 @@ def said_of_slip(exercise: Exercise, answer: np.ndarray) -> str:
 
 
 def said_of_own_slip(verdict: Verdict, starts: list[Start], rights: list[np.ndarray], open_cells: np.ndarray) -> str:
-    """What is to be said of a table about Q, K and V in which another one stands than was asked for."""
+    """What is to be said of a table in which another one stands than was asked for."""
     exercise, array = verdict.exercise, np.asarray(verdict.value)
-    if not exercise.own or exercise.exact or (~open_cells).sum() < ENOUGH_NUMBERS:
+    few = (~open_cells).sum() < ENOUGH_NUMBERS and (open_cells.any() or open_cells.size < 2)
+    if exercise.answer == "fact" or exercise.exact or few:
         return ""
     for start, right in zip(starts, rights, strict=True):
         known = run(start.quantities, dict(start.known))
         for slip, said in slips(exercise.answer, known, right):
-            if slip.shape == array.shape and (open_cells | near(array, slip, SLACK * TWO_DECIMALS)).all():
+            if slip.shape == array.shape and (open_cells | near(array, slip, 1.5 * TWO_DECIMALS)).all():
                 return said
     return ""
 
@@ -333,12 +341,12 @@ def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     if value is Ellipsis or value is None or (isinstance(value, str) and not value.strip()):
         return Verdict(exercise, "unattempted", open_places=((),))
     word = str(value)[:LONGEST_WORD] if isinstance(value, str | int | float | np.ndarray) else ""
-    plain = word.strip(" .!").lower()
-    if plain == right:
-        return Verdict(exercise, "passed", 1.0, value=word)
     slips = dict(exercise.slips)
-    words = f"the words to choose from are {', '.join(sorted([right, *slips]))}" if slips else ""
-    said = slips.get(plain, words)
+    known = [one for one in (right, *slips) if re.search(rf"\b{re.escape(one)}\b", word.lower())]
+    if known == [right]:
+        return Verdict(exercise, "passed", 1.0, value=word)
+    choose = f"the words to choose from are {', '.join(sorted([right, *slips]))}" if slips else ""
+    said = slips[known[0]] if len(known) == 1 else choose
     return Verdict(exercise, "failed", value=word or type(value).__name__, said=said)
 
 
@@ -364,6 +372,8 @@ def explain_table(
     mistakes are looked for last, and only in a table of some size.
     """
     exercise = verdict.exercise
+    if starts[0].own and not starts[0].first_wrong:  # it came of that, and nothing before went wrong
+        starts = starts[:1]
     lineups = [Lineup(replace(exercise, quantities=start.quantities), [start.known]) for start in starts]
     pairs = [(lineups[0], True)] if numbers.value.size >= LARGE_ENOUGH and not own_slip else []
     for lineup, in_pairs in [*((lineup, False) for lineup in lineups), *pairs]:

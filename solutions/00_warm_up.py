@@ -15,7 +15,8 @@
 # - A **guess** earns no points, and you are told what is the case as soon as you have guessed. It is how one notices
 #   what one didn't know.
 # - Stuck? Run `hint()` in a new cell. Run it again for the place in the notes to read.
-# - Some pictures have controls. Move them with the mouse, or with Tab, the arrow keys and Space.
+# - Some pictures have controls. Move them with the mouse; or run their cell with Ctrl and Enter, and go on with Tab,
+#   the arrow keys and Space.
 # - The text counts from 1 ("query 2"), Python counts from 0 (`row[1]`).
 # - Come back later, or restarted the kernel? What you wrote is still there, but Python has forgotten it: run all cells
 #   from the top (Run, then Run All Cells). If that stops at a cell of yours that isn't finished, click on the next one

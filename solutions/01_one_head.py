@@ -84,8 +84,8 @@ check(hand_raw_scores=hand_raw_scores)
 # shapes.
 #
 # From here on, do one row of each table yourself, leave the dots in the others, and run the check: it tells whether
-# what is there fits. Then you may let Python work out the other rows, too (a list can't be divided as a whole, but
-# `np.array(hand_raw_scores)` can).
+# what is there fits. Then you may let Python work out the other rows, too (`np.array(hand_raw_scores)` can be divided
+# as a whole).
 
 # %%
 # BEGIN SOLUTION

@@ -462,7 +462,7 @@ check(attention)
 
 # %%
 # BEGIN SOLUTION
-# STUB: only_the_first = ...  # a bool array of shape (1, 2)
+# STUB: only_the_first = ...  # np.array([[..., ...]]), a bool array of shape (1, 2)
 only_the_first = np.array([[True, False]])
 # END SOLUTION
 

@@ -14,7 +14,7 @@ from labkit import attention as core
 from labkit import explore
 from labkit.draw import number, svg
 from labkit.explore import explorer as base
-from labkit.explore._heads import numbers_of_ours
+from labkit.explore._heads import numbers_of_ours, tops
 from labkit.explore._masking import FILLS, K, Q
 from labkit.explore._running import SCORES, VALUES
 from labkit.explore.picture import numbers
@@ -313,9 +313,9 @@ def multiplies_by_minus_infinity(Q, K, mask):
 @pytest.mark.parametrize(
     ("mistaken", "said"),
     [
-        (fills_with_zero, "Weight on hidden keys: 2.03 in all, most of it from query 2 to key 3 (0.48)."),
-        (ignores_the_mask, "Weight on hidden keys: 2.49 in all, most of it from query 1 to key 4 (0.64)."),
-        (inverts_the_mask, "Weight on hidden keys: 3.00 in all, most of it from query 3 to key 4 (1.00)."),
+        (fills_with_zero, "Weight on hidden keys: 2.03 in all, the largest, 0.48, from query 2 to key 3."),
+        (ignores_the_mask, "Weight on hidden keys: 2.49 in all, the largest, 0.64, from query 1 to key 4."),
+        (inverts_the_mask, "Weight on hidden keys: 3.00 in all, the largest, 1.00, from query 3 to key 4."),
         (masks_after_softmax, "Rows that do not add to 1: query 1 adds to 0.09; query 2 adds to 0.06; "),
         (softmax_over_columns, "Rows that do not add to 1: query 1 adds to 0.18; "),
         (multiplies_by_minus_infinity, "Rows that do not add to 1: query 1 adds to nan; "),
@@ -587,6 +587,19 @@ def test_a_right_function_is_said_to_be_and_one_that_averages_blocks_is_not():
     right = turn(explore.running(lambda Q, K, V, block: core.attention(Q, K, V)), read=3)
     assert right.shown.lines[1].endswith("the same.") and right.shown.loud == []
     assert "not the same" in turn(explore.running(averages), read=3).shown.loud[0]
+
+
+def test_the_heads_explorer_names_all_keys_that_are_alike():
+    assert tops(np.array([0.25] * 4)) == "tokens 1, 2, 3, 4 alike"
+    assert tops(np.array([0.1, 0.6, 0.3])) == "token 2"
+
+
+def test_there_is_no_more_to_be_read_than_there_are_blocks():
+    explorer = explore.running()
+    explorer.controls["block"].value = 4
+    assert explorer.controls["read"].max == 2
+    explorer.controls["block"].value = 3
+    assert explorer.controls["read"].max == 3
 
 
 def test_a_function_that_raises_or_is_not_written_is_answered_in_words():

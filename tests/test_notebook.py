@@ -557,6 +557,18 @@ def test_several_words_of_which_one_is_not_understood_are_told_which():
     assert ", and so it is." in check(my_work="same").message
 
 
+def test_a_guess_of_too_few_is_no_guess():
+    student("ada")
+    said = check(my_top_keys=[2, 2, 2])
+    assert said.status == "unattempted" and "4 of them are asked for" in said.message
+
+
+def test_a_word_with_others_around_it_is_understood():
+    assert check(larger_entry="lost weight").passed
+    assert check(larger_entry="it gained").message.endswith("Which of your rows has the larger second weight?")
+    assert check(larger_entry="lost or gained").message.endswith("The words to choose from are gained, lost.")
+
+
 def test_whose_numbers_is_asked_only_while_nothing_has_been_right():
     me = student("ada")
     far_off = (me.Q @ me.K.T + np.arange(16).reshape(4, 4) ** 2 + 7).tolist()

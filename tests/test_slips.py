@@ -25,6 +25,11 @@ def causal(me):
     return softmax(np.where(np.tri(4, dtype=bool), scores(me), -np.inf))
 
 
+def rounded_powers(me):
+    powers = np.exp(scores(me)).round(1)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
 BEFORE = {
     "hand_raw_scores": {},
     "hand_scores": {"hand_raw_scores": raw},
@@ -53,10 +58,13 @@ SLIPS = {
         (lambda me: softmax(np.abs(scores(me))), "All powers are at least 1 here."),
         (lambda me: softmax(scores(me).round()), "These weights fit scores without decimals."),
         (lambda me: np.full((4, 4), 0.25), "All keys get the same here."),
+        (lambda me: weights(me)[[0, 2, 1, 3]], "Rows 2 and 3 have changed places."),
+        (rounded_powers, "These weights fit powers that were rounded"),
     ],
     "hand_output": [
-        (lambda me: (weights(me) @ me.V)[:, ::-1], "Its columns have changed places."),
+        (lambda me: (weights(me) @ me.V)[:, ::-1], "Columns 1 and 2 have changed places."),
         (lambda me: weights(me) @ me.V[::-1], "The values were taken in the opposite order."),
+        (lambda me: np.tile(me.V.sum(axis=0), (4, 1)), "The values were added up as they are."),
         (lambda me: weights(me) @ me.V / 4, "These numbers have been divided once more."),
         (lambda me: weights(me)[:, :3] @ me.V[:3], "Value 4 is missing from every mix."),
         (lambda me: (weights(me) @ me.V).round(), "All numbers stand here without decimals."),

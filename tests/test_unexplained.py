@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from labkit import check, hint, notebook
+from labkit import check, hint, notebook, student
 from labkit.answer import compare
 from labkit.calculation import merge, softmax, split
 from labkit.exercise import Answer
@@ -426,6 +426,71 @@ def test_hints_on_a_fact_are_about_its_question(new_session):
 def test_what_is_wrong_with_a_fact_is_said(table, said):
     message = check(**table).message
     assert said in message and "one row of scores" not in message and "each row of this table" not in message
+
+
+@pytest.mark.parametrize("exercise", ["split_queries", "split_heads"])
+def test_heads_in_the_middle_are_called_right_but_for_their_axes(exercise):
+    if exercise == "split_heads":
+        one = check(lambda Y, n_heads: Y.reshape(len(Y), n_heads, -1), exercise=exercise)
+    else:
+        me = student("ada")
+        one = check(split_queries=(me.X @ me.W_Q).reshape(4, 2, 2).tolist())
+    assert not one.mistakes and "All numbers are right, but the axes stand in another order." in one.message
+
+
+def compares_with_an_array(scores, mask):
+    if mask.any(axis=-1) == False:  # noqa: E712
+        raise ValueError("no key")
+    return softmax(np.where(mask, scores, -np.inf))
+
+
+def test_a_comparison_with_many_answers_is_not_taken_for_a_refusal():
+    message = check(compares_with_an_array, exercise="masked_softmax").message
+    assert message.endswith("How many answers does that comparison give, and how many can an `if` use?")
+
+
+def test_heads_that_were_added_up_are_not_only_called_stacked():
+    def multi_head_attention(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
+        Q, K, V = ((X @ W).reshape(len(X), n_heads, -1).swapaxes(0, 1) for W in (W_Q, W_K, W_V))
+        scores = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[-1])
+        heads = softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
+        return heads.sum(axis=0) @ W_O
+
+    one = check(multi_head_attention)
+    assert "sums_the_heads" in one.mistakes and "The 3 heads were added up" in one.message
+
+
+def test_an_output_is_not_blamed_on_weights_that_are_right(new_session):
+    assert check(lesson_weights=[0.67, 0.33]).passed
+    assert "Columns 1 and 2 have changed places." in check(lesson_output=[3.3, 6.7]).message
+    assert "The values were added up as they are." in check(lesson_output=[10, 10]).message
+
+
+def test_the_sign_is_told_by_a_row_that_has_a_choice(new_session):
+    assert check(practice_masked_scores=[[1, -np.inf], [0, 1]]).passed
+    one = check(practice_weights=[[1, 0], [0.73, 0.27]])
+    assert one.mistakes == ("negates_the_scores",) and "the largest weight, 0.73," in one.message
+
+
+def test_a_picture_of_a_table_shows_what_stands_there(new_session):
+    student("ada")
+    one = check(hand_causal_weights=[[0, 0, 0, 0], [1, 0, 0, 0], [0.15, 0.85, 0, 0], [0.14, 0.78, 0.08, 0]])
+    assert "nan" not in one.html and not np.isnan(np.array(one.weights)).any()
+
+
+def test_plus_infinity_is_told_from_minus():
+    message = check(practice_masked_scores=[[1, np.inf], [0, 1]]).message
+    assert message.endswith("At row 1, column 2 stands infinity. Is that the worst of all scores, or the best?")
+
+
+def test_a_table_is_called_unfinished_once_some_of_it_is_right(new_session):
+    me = student("ada")
+    one = check(hand_raw_scores=[(me.Q @ me.K.T)[0].tolist(), *[[...] * 4] * 3])
+    assert one.status == "unattempted" and "hand_raw_scores: unfinished</b>" in one.html
+
+
+def test_decimal_commas_are_thought_of():
+    assert "Decimals are written with a point" in check(lesson_weights=[0, 67, 0, 33]).message
 
 
 def test_one_thing_is_not_called_by_its_plural():

@@ -588,11 +588,6 @@ def prints_masked(scores, mask):
     print(soft(np.where(mask, scores, -np.inf)))
 
 
-@wrong("splits_without_transposing", "split_heads")
-def heads_in_the_middle(Y, n_heads):
-    return Y.reshape(len(Y), n_heads, -1)
-
-
 @wrong("splits_without_transposing", "multi_head_attention")
 def heads_in_the_middle_all_along(X, W_Q, W_K, W_V, W_O, n_heads, mask=None):
     Q, K, V = ((X @ W).reshape(len(X), n_heads, -1) for W in (W_Q, W_K, W_V))

@@ -80,6 +80,7 @@ CAUSAL = asked_in(
         (EARLIER, "this is the causal mask alone. Which of these keys are padding?"),
         (np.tile(REAL, (4, 1)), "this is the padding mask alone. Which of these keys lie in the future?"),
         (EARLIER | REAL, "a key is let in here as soon as one of the masks allows it. Is one enough?"),
+        (~(EARLIER & REAL), "True and False have changed places. What does a True say of a key?"),
         (EARLIER & REAL & REAL[:, None], "queries 3 and 4 have no key left. Does padding concern those who ask, too?"),
         step="mask",
     ),

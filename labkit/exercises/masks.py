@@ -73,5 +73,6 @@ PADDING_MASK = Exercise(
     given=lambda args: {**args, "mask": np.arange(args["n_k"]) < np.array(args["lengths"])[:, None]},
     points=2,
     cases=padding_cases,
+    step="padding",
     no_mistakes=("leaks_one_step",),
 )

@@ -105,8 +105,14 @@ def show(shown: Shown, fn: Callable | None, matrices: list[np.ndarray], token: i
         ends += [] if own is None else [own]
     shown.pictures += weight_pictures(weights, token, mask)
     shown.pictures.append(row_picture(token, n_heads, {**projected, "heads joined": merged}, ends))
-    most = [f"head {r} to token {row.argmax() + 1} ({number(row.max())})" for r, row in enumerate(weights[:, token], 1)]
+    most = [f"head {r} to {tops(row)} ({number(row.max())})" for r, row in enumerate(weights[:, token], 1)]
     shown.lines.append(f"Token {token + 1} gives most weight, in {'; in '.join(most)}.")
+
+
+def tops(row: np.ndarray) -> str:
+    """Return which tokens have the largest weight of a row, all of them if they are several."""
+    tokens = np.flatnonzero(row >= row.max() - 1e-9) + 1
+    return f"token {tokens[0]}" if len(tokens) == 1 else f"tokens {', '.join(map(str, tokens))} alike"
 
 
 def cut(

@@ -131,7 +131,7 @@ def leaks(weights: np.ndarray, allowed: np.ndarray) -> list[str]:
     """Say how much weight hidden keys get in all, and where it is most."""
     hidden = np.where(allowed | np.isnan(weights), 0, weights)
     q, k = np.unravel_index(np.abs(hidden).argmax(), hidden.shape)
-    where = f"most of it from query {q + 1} to key {k + 1} ({number(hidden[q, k])})"
+    where = f"the largest, {number(hidden[q, k])}, from query {q + 1} to key {k + 1}"
     leaking = np.abs(hidden).max() > 1e-8  # less is rounding
     return [f"Weight on hidden keys: {number(float(hidden.sum()))} in all, {where}."] if leaking else []
 

@@ -16,7 +16,7 @@ from ..draw import LOUD, Picture, svg
 from .picture import side_by_side
 
 SECONDS = 2  # for a student's function under a slider
-COVER = "Covered until you predict: write what you expect after predict= in this cell, and run it again."
+COVER = "Covered until you predict: write what you expect in place of the dots, and run this cell again."
 
 
 @dataclass

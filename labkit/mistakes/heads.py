@@ -52,9 +52,6 @@ def splits_without_transposing(projected, n_heads):
     return each(lambda Y: Y.reshape(n_heads, Y.shape[0], -1), projected)
 
 
-splits_without_transposing.also(lambda projected, n_heads: each(lambda Y: token_by_token(Y, n_heads), projected))
-
-
 def among_the_heads(projected, n_heads, masked_scores, W_O, *, masked=(True, False)):
     """Neither cutting nor merging moves an axis, so that the heads of one token attend to each other."""
     Q, K, V = each(lambda Y: token_by_token(Y, n_heads), projected)
@@ -111,6 +108,7 @@ def sums_the_heads(output):
 
 
 sums_the_heads.also(lambda output, W_O: widened(output.sum(axis=-3), W_O), "merged")
+sums_the_heads.also(lambda output: output.sum(axis=-3), "merged")
 
 
 @mistake("heads", makes="final", frequent=True)

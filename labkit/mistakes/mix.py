@@ -36,7 +36,7 @@ mixes_queries.also(lambda weights, Q, d_v: weights @ Q[..., :d_v])
 
 @mistake("mix")
 def mixes_the_inputs(weights, X_kv):
-    """The output is a mix of the tokens as they came in, {d_model} numbers wide.
+    """The output is a mix of the tokens as they came in (d_model = {d_model}).
     Which of the three projections has not been used?"""
     return weights @ X_kv
 
