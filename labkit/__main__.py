@@ -27,6 +27,9 @@ STOPPED, UNREAD = 130, 141  # what a shell reports of a command that was interru
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0 good, 1 findings, 2 misuse, 130 interrupted."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, io.StringIO())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # no name may stop a command, whatever can be shown here
@@ -91,6 +94,21 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+def named(text: str) -> str:
+    """For argparse: a text that was meant, and not an empty one, as of a variable of the shell that isn't set."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty; got an empty text. Write it, or leave the option out.")
+    return text
+
+
+def file(text: str) -> Path:
+    """For argparse: a path at which no device stands, which may never end; a pipe is another program's output."""
+    found = path(text)
+    if found.is_char_device() or found.is_block_device():
+        raise argparse.ArgumentTypeError(f"must be a file; {text} is a device. Give another path.")
+    return found
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="labkit", description="Attention labs that name the mistake.")
     parser.add_argument("--version", action="version", version=f"labkit {__version__}")
@@ -134,19 +152,19 @@ def _add_grade(commands: Commands) -> None:
     add("--out", required=True, type=path, metavar="DIR", help="where gradebook and pages go; the same one next time")
     add("--json", action="store_true", help="print one JSON object, for machines")
     add = parser.add_argument_group("how to grade", argument_default=argparse.SUPPRESS).add_argument
-    add("--lab", metavar="LAB", help="the lab that was asked for (default: what most of the notebooks are)")
-    add("--roster", type=path, metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
+    add("--lab", type=named, metavar="LAB", help="the lab that was asked for (default: what most of the notebooks are)")
+    add("--roster", type=file, metavar="CSV", help="who is in the course: with an id, a name or an e-mail address")
     add("--keep", choices=["best", "last"], help="which attempt counts (default: best)")
     words = "such as 2026-12-01 (its end) or 2026-12-01T18:00+01:00, or never; later is late"
-    add("--due", metavar="TIME", help=words)
+    add("--due", type=named, metavar="TIME", help=words)
     words = "percent that each begun day late costs of what was earned (default: 0)"
     add("--late", type=_percent, metavar="PERCENT", help=words)
     words = "days late after which nothing is earned, or never"
     add("--refuse-after", type=_days, metavar="DAYS", help=words)
     add("--jobs", type=_number(int, 1, 1000), metavar="N", help="processes (default: as many as there are cores)")
-    add("--dask", metavar="ADDRESS", help="grade on the workers of a Dask cluster")
+    add("--dask", type=named, metavar="ADDRESS", help="grade on the workers of a Dask cluster")
     words = "the course's secret, from which inputs are drawn (default: DIR/secret)"
-    add("--secret", type=path, metavar="FILE", help=words)
+    add("--secret", type=file, metavar="FILE", help=words)
     add("--cell-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a cell may run (default: 5)")
     add("--call-seconds", type=_number(float, 0.1, 3600), metavar="S", help="how long a call may run (default: 2)")
     add("--basic", action="store_true", help="limits only, none of the layers of isolation")
@@ -219,13 +237,13 @@ def _add_export(commands: Commands) -> None:
     kinds = places.add_subparsers(title="places", required=True, metavar="PLACE")
 
     canvas = kinds.add_parser("canvas", help="fill one column of the gradebook that Canvas exported")
-    canvas.add_argument("exported", type=path, metavar="EXPORTED.csv")
+    canvas.add_argument("exported", type=file, metavar="EXPORTED.csv")
     canvas.add_argument("--column", required=True, help='the header of the assignment, such as "Lab 3 (1234)"')
     canvas.set_defaults(run=_export_canvas)
 
     moodle = kinds.add_parser("moodle", help="a file for the grade import, or Moodle's grading worksheet filled")
     words = "the grading worksheet, if there is one"
-    moodle.add_argument("exported", type=path, nargs="?", metavar="WORKSHEET.csv", help=words)
+    moodle.add_argument("exported", type=file, nargs="?", metavar="WORKSHEET.csv", help=words)
     words = "the header above the grades, where Moodle speaks another language (default: Grade)"
     moodle.add_argument("--column", default="Grade", help=words)
     moodle.set_defaults(run=_export_moodle)
@@ -240,7 +258,7 @@ def _add_export(commands: Commands) -> None:
     gradescope = kinds.add_parser("gradescope", help="the archive of an autograder")
     gradescope.add_argument("archive", type=path, metavar="FILE.zip")
     gradescope.add_argument("--lab", required=True, metavar="LAB", help="the lab that is handed in")
-    gradescope.add_argument("--secret", type=path, metavar="FILE", help="the course's secret (default: a new one)")
+    gradescope.add_argument("--secret", type=file, metavar="FILE", help="the course's secret (default: a new one)")
     gradescope.set_defaults(run=_export_gradescope)
 
     nbgrader = kinds.add_parser("nbgrader", help="a course folder with all labs as assignments")

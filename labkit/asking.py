@@ -24,6 +24,7 @@ from .plain import plain, same
 
 SECONDS = 10.0  # for one question, or all of a check: a right answer takes less than a thousandth of this
 AGAIN = 0.05  # seconds until a function that went on is stopped once more
+SOON, MOST_MOMENTS = 1e-5, 50  # seconds, and how many times as many in turn, until one that still goes on is
 MOST_PRINTED = 10_000  # characters
 OURS = str(Path(__file__).parent)
 
@@ -152,12 +153,16 @@ def timed(call: Callable[[], Any], seconds: float, patience: float = 1) -> Any:
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return call()
-    done = False
+    done, stops = False, 0
 
     def stop(signum: int, frame: FrameType | None) -> None:
         """Raise ``TimeUp`` in the student's code, and once more at its next line."""
+        nonlocal stops
         if done:  # an alarm that was on its way when the call ended
             return
+        stops += 1
+        if stops > 2:  # loops that swallow it by turns: at some moment it comes between them
+            signal.setitimer(signal.ITIMER_REAL, SOON * (stops % MOST_MOMENTS + 1), AGAIN)
         # A bare except swallows the first TimeUp; the next line, which is the except's own, then raises another.
         while frame is not None and is_students(frame):
             frame.f_trace = stop_at_line

@@ -155,6 +155,7 @@ def new_numbers(name: str, attempt: int) -> Student:
     now = SESSION.student
     if now is None or (now.name.casefold(), now.attempt) != (name.casefold(), attempt):
         SESSION.tables, SESSION.former = {}, {}
+        SESSION.outcomes = {name: one for name, one in SESSION.outcomes.items() if not EXERCISES[name].own}
     SESSION.student = me
     return me
 
@@ -248,10 +249,7 @@ def name_of(answer: Any) -> str:
 
 def text_of(thing: Any, name: str) -> str:
     """An attribute that should be a text; "" if it isn't, or can't be had."""
-    try:
-        value = getattr(thing, name, "")
-    except (Exception, SystemExit):  # an object of the student's own may raise anything
-        return ""
+    value = ask(lambda: getattr(thing, name, ""), {}, SECONDS).value  # an object of the student's own may do anything
     return value if isinstance(value, str) else ""
 
 
@@ -374,15 +372,16 @@ def judge_kept_table(exercise: Exercise, value: Any, owner: Student | None) -> V
             said = "it fits the numbers that you had before. Work it out again from the fresh ones"
             return replace(verdict, said=said)
     most_are_wrong = isinstance(verdict.value, np.ndarray) and 2 * len(verdict.wrong_places) > verdict.value.size
-    if most_are_wrong and not (exercise.exact or verdict.said or works_with_own_numbers()):
+    if most_are_wrong and not (exercise.exact or verdict.said or works_with_own_numbers(exercise)):
         said = f"it is judged by the numbers of {owner.title}. Are those the numbers that you worked with?"
         return replace(verdict, said=said)
     return verdict
 
 
-def works_with_own_numbers() -> bool:
-    """Whether a table about the student's own numbers has been right before."""
-    return any(one.passed and EXERCISES[name].own for name, one in SESSION.outcomes.items())
+def works_with_own_numbers(exercise: Exercise) -> bool:
+    """Whether another table about the student's own numbers has been right."""
+    others = (one for name, one in SESSION.outcomes.items() if EXERCISES[name].own and name != exercise.name)
+    return any(one.passed for one in others)
 
 
 def judged(exercise: Exercise, judge: Callable[[], Verdict]) -> Outcome:
@@ -398,12 +397,23 @@ def record(one: Outcome, part: str | None) -> Outcome:
     """Remember an outcome for hints and progress, unless a part of the exercise adds nothing to it."""
     earlier = SESSION.outcomes.get(one.exercise)
     SESSION.last = one.exercise
-    if part and earlier and earlier.passed and earlier.max_points > one.max_points:
-        return one  # more has been shown before than this part asks for
+    if part and one.passed and earlier and earlier.max_points > one.max_points and not asks_only(one.exercise, part):
+        return one  # of all of it more is known than of this part
     if earlier is None or earlier.mistakes != one.mistakes:
         SESSION.hints_given[one.exercise] = 0
     SESSION.outcomes[one.exercise] = one
     return one
+
+
+def asks_only(name: str, part: str) -> bool:
+    """Whether the lab of this notebook asks for no more of an exercise than this part."""
+    return EXERCISES[name].asks_only.get(this_lab()) == part
+
+
+def this_lab() -> str:
+    """The lab of this notebook, if JupyterLab says which file it is."""
+    here = Path(os.environ.get("JPY_SESSION_NAME", "")).stem
+    return here if here in LABS else ""
 
 
 def hint(name: str | None = None) -> Note:
@@ -447,8 +457,7 @@ def labs_begun() -> set[str]:
 
     If all of that is asked for in several labs, it is the last of those.
     """
-    here = Path(os.environ.get("JPY_SESSION_NAME", "")).stem
-    if here in LABS:
+    if here := this_lab():
         return {here}
     asked_in = [EXERCISES[name].labs for name in SESSION.outcomes]
     alone = {labs[0] for labs in asked_in if len(labs) == 1}

@@ -137,6 +137,8 @@ def judge_cells(
     open_cells : bool array (...)
     """
     within = TWO_DECIMALS + (ROOT * np.abs(rights[0]) if exercise.answer == "scores" else 0)
+    if exercise.answer == "fact" and rights[0].dtype.kind in "biu":  # counts, sizes, and what is either or
+        within = tolerance(array)
     wrong = ~open_cells & ~np.any([near(array, right, within) for right in rights], axis=0)
     status = "failed" if wrong.any() else "unattempted" if open_cells.any() else "passed"
     right_anyway = starts[0].first_wrong and near(array, rights[1], within).all()
@@ -318,7 +320,21 @@ def close_open_cells(value: Any) -> tuple[Any, tuple[Place, ...]]:
 
     if isinstance(value, np.ndarray) and value.dtype == object:
         value = value.tolist()
-    return close(value, ()), tuple(places)
+    return close(with_open_rows(value), ()), tuple(places)
+
+
+def with_open_rows(table: Any) -> Any:
+    """The table with dots in each place of a row for which one pair of dots stands, as long as another row is."""
+    if not isinstance(table, list | tuple):
+        return table
+    rows = [with_open_rows(row) for row in table]
+    filled = next((row for row in rows if isinstance(row, list) and row != [...]), None)
+    return rows if filled is None else [dotted(filled) if row is ... or row == [...] else row for row in rows]
+
+
+def dotted(table: Any) -> Any:
+    """A table of the same form that is open everywhere."""
+    return [dotted(row) for row in table] if isinstance(table, list) else ...
 
 
 def fit(array: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -338,9 +354,11 @@ def opened(shape: tuple[int, ...], places: Iterable[Place]) -> np.ndarray:
 
 def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     """Judge a word; of those with a sentence of their own it is said which there are to choose from."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return judge_word(exercise, value[0], right)
     if value is Ellipsis or value is None or (isinstance(value, str) and not value.strip()):
         return Verdict(exercise, "unattempted", open_places=((),))
-    word = str(value)[:LONGEST_WORD] if isinstance(value, str | int | float | np.ndarray) else ""
+    word = str(value)[:LONGEST_WORD].strip() if isinstance(value, str | int | float | np.ndarray) else ""
     slips = dict(exercise.slips)
     known = [one for one in (right, *slips) if re.search(rf"\b{re.escape(one)}\b", word.lower())]
     if known == [right]:
@@ -398,6 +416,8 @@ def fits(exercise: Exercise, start: Start, verdict: Verdict) -> bool:
 def property_of_table(exercise: Exercise, array: np.ndarray, wrong: np.ndarray, rights: list[np.ndarray]) -> str:
     """What is to be seen of a table that no mistake explains, or "" for nothing in particular."""
     off = np.min([np.abs(np.nan_to_num(array - right, nan=9, posinf=9, neginf=9)) for right in rights], axis=0)
+    if exercise.answer == "fact" and rights[0].dtype.kind in "iu" and (array != array.round()).any():
+        return f"whole numbers are asked for here. Is {array[array != array.round()].flat[0]:g} one?"
     if off[wrong].max() <= A_HUNDREDTH:
         return (
             "it is a matter of rounding: no cell is off by more than a hundredth or two. Carry more decimals on the way"

@@ -1,6 +1,7 @@
 """What was tried to fool the checks, to hang them, to break them for later, or to get the answer out of them."""
 
 import gc
+import signal
 import time
 import tracemalloc
 
@@ -107,6 +108,42 @@ def test_a_bare_except_cannot_swallow_the_time_limit(monkeypatch):
     start = time.perf_counter()
     assert check(softmax).status == "timed_out"
     assert time.perf_counter() - start < 10
+
+
+def two_loops_by_turns(scores):
+    while True:
+        try:
+            while True:
+                try:  # noqa: SIM105
+                    sum(range(10**6))
+                except:  # noqa: E722
+                    pass
+        except:  # noqa: E722
+            pass
+
+
+def a_helper_by_turns(scores):
+    def helper():
+        while True:
+            try:
+                time.sleep(1)
+            except BaseException:
+                continue
+
+    while True:
+        try:
+            helper()
+        except BaseException:
+            continue
+
+
+@pytest.mark.parametrize("function", [two_loops_by_turns, a_helper_by_turns])
+def test_loops_that_swallow_the_time_limit_by_turns_end_too(function, monkeypatch):
+    monkeypatch.setattr(notebook, "SECONDS", 0.3)
+    alarms = signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGPROF)
+    assert check(function, exercise="softmax").status == "timed_out"
+    assert (signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGPROF)) == alarms
+    assert signal.getitimer(signal.ITIMER_REAL) == signal.getitimer(signal.ITIMER_PROF) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -586,7 +586,9 @@ def test_tables_of_dots_are_not_to_be_checked_again():
     assert check(hand_raw_scores=right).message == "Right."
 
 
-def test_the_part_that_a_lab_asks_for_counts_after_all_was_tried():
+def test_the_part_that_a_lab_asks_for_counts_after_all_was_tried(monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "/home/ada/01_one_head.ipynb")
+
     def attention(Q, K, V, mask=None):
         assert mask is None
         return core_attention(Q, K, V)
@@ -594,6 +596,79 @@ def test_the_part_that_a_lab_asks_for_counts_after_all_was_tried():
     assert check(attention).points == 2
     assert check(attention, part="without a mask").passed
     assert "attention                   passed        2 of 2" in repr(progress())
+
+
+def unmasked(Q, K, V, mask=None):
+    return core_attention(Q, K, V)
+
+
+def masked_only(Q, K, V, mask=None):
+    return core_attention(Q, K, V, mask) if mask is not None else Q
+
+
+def test_a_part_that_passes_hides_nothing_that_is_known_of_the_whole():
+    assert check(unmasked, exercise="attention").points == 2
+    assert check(unmasked, exercise="attention", part="without a mask").passed
+    assert "attention                   failed        2 of 4" in repr(progress())
+    assert "there is nothing to hint at" not in repr(hint())
+
+
+def test_a_part_that_fails_is_known_of_the_whole_too():
+    assert check(core_attention_of_mine, exercise="attention").passed
+    assert not check(masked_only, exercise="attention", part="without a mask").passed
+    assert "nothing to hint at" not in repr(hint()) and "passed" not in repr(progress())
+
+
+def core_attention_of_mine(Q, K, V, mask=None):
+    return core_attention(Q, K, V, mask)
+
+
+@pytest.mark.parametrize("other", [lambda: student("bob"), fresh_numbers], ids=["another student", "fresh numbers"])
+def test_other_numbers_take_points_and_hints_along(other):
+    me = student("ada")
+    check(core_attention_of_mine, exercise="attention")
+    check(hand_raw_scores=(me.Q @ me.K.T).tolist())
+    other()
+    assert "hand_raw_scores             passed" not in repr(progress())
+    assert "attention                   passed" in repr(progress())
+    assert "check an answer first" in repr(hint("hand_raw_scores"))
+
+
+def test_the_same_table_gets_the_same_words_twice_also_after_a_right_one():
+    me = student("ada")
+    check(hand_raw_scores=(me.Q @ me.K.T).tolist())
+    bad = [[0] * 4] * 4
+    assert check(hand_raw_scores=bad).message == check(hand_raw_scores=bad).message
+    student("bob")
+    assert "judged by the numbers of bob" in check(hand_raw_scores=(me.Q @ me.K.T).tolist()).message
+
+
+@pytest.mark.parametrize("dots", [..., [...]])
+def test_one_pair_of_dots_stands_for_an_open_row(dots):
+    me = student("ada")
+    first = (me.Q @ me.K.T)[0].tolist()
+    for table in ([first, dots, dots, dots], np.array([first, *[[...] * 4] * 3], dtype=object)):
+        one = check(hand_raw_scores=table)
+        assert (one.status, one.points) == ("unattempted", 0.5) and "12 cells are still open" in one.message
+    heads = (me.X @ me.W_Q).reshape(4, 2, 2).swapaxes(0, 1).tolist()
+    assert check(split_queries=[[heads[0][0], dots, dots, dots], dots]).points == 0.125
+
+
+def test_counts_have_to_be_right_to_the_last():
+    for name, near in (("output_width", 4.0), ("padded_loss", 0.804)):
+        assert check(**{name: near}).passed
+    assert check(output_width=4.004).message.endswith("Whole numbers are asked for here. Is 4.004 one?")
+    assert not check(cross_entries=20_000.005).passed
+
+
+@pytest.mark.parametrize("word", [["lost"], ("lost",), "lost\n", "lost, because the other grew", np.array("lost")])
+def test_a_word_is_read_in_whatever_it_comes(word):
+    assert check(larger_entry=word).passed
+
+
+@pytest.mark.parametrize("written", ["Q K^T", "Q K.T", "q kᵀ"])
+def test_a_matrix_turned_over_may_be_written_as_code(written):
+    assert ", and so it is." in check(my_products=[written, "K Q^T", "A V", "A K"]).message
 
 
 # ---- a table that follows from one that was changed ------------------------------------------------------------------

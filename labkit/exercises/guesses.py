@@ -104,7 +104,8 @@ def word(item: Any, choices: tuple[str, ...]) -> str | None:
     if isinstance(item, int | float) and not isinstance(item, bool):
         item = f"{item:g}".replace("e+0", "e")
     text = " ".join(item.lower().split()) if isinstance(item, str) else ""
-    said = (one for one in choices if re.match(rf"{re.escape(one.lower())}(?!\w)", text))
+    text = re.sub(r"(\^|\.)t\b", "ᵀ", text)  # as one may write K turned over
+    said = (one for one in choices if re.match(rf"{re.escape(one.lower())}(?![\w^])", text))
     return next(said, None) or next((one for one in choices if text and one == f"the {text}"), None)
 
 

@@ -394,6 +394,30 @@ def test_an_empty_path_is_misuse(arguments, capsys):
     assert "a path must be given; got an empty text" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--due", "--lab", "--dask"])
+def test_an_empty_option_is_misuse_and_takes_back_nothing(option, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["grade", "in", "--out", "graded", option, ""])
+    assert stop.value.code == 2
+    assert f"argument {option}: must not be empty; got an empty text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["grade", "in", "--out", "o", "--secret"], ["grade", "in", "--out", "o", "--roster"]]
+)
+def test_what_may_never_end_is_no_file(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "/dev/zero"])
+    assert stop.value.code == 2
+    assert "must be a file; /dev/zero is a device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_who_listens_to_nothing_is_told_by_the_status_alone(closed):
+    command = f"{sys.executable} -m labkit grade there-is-none --out graded {closed}"
+    assert subprocess.run(command, shell=True, capture_output=True).returncode == 2
+
+
 def test_the_folder_of_what_was_handed_in_is_none_for_what_comes_of_it(course, capsys):
     assert main(["grade", str(course / "in"), "--out", str(course / "in" / ".." / "in")]) == 2
     assert "--out: must be another folder than what was handed in" in capsys.readouterr().err
