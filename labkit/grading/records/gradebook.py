@@ -1,5 +1,6 @@
 """The gradebook: one SQLite file with every submission, every grading of it, and the marks given by hand."""
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,9 +13,10 @@ from ...exercise import Outcome
 from ..submission import NOT_GRADED_YET, SYSTEM_ERROR, Graded, Submission, Written
 from .marks import Mark, answers_of, one_maximum
 
-APPLICATION, VERSION = 0x4C41424B, 2  # "LABK", in the file's header
+APPLICATION, VERSION = 0x4C41424B, 3  # "LABK", in the file's header
 
-# `facts`, `judged` and `details` hold everything exactly, as JSON; the other columns are for people with SQLite tools.
+# `facts`, `judged` and `details` hold everything exactly, as JSON, sealed so that no byte changes unnoticed; the other
+# columns are for people with SQLite tools.
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -121,7 +123,8 @@ class Gradebook(AbstractContextManager["Gradebook"]):
         """Store a grading, durably; a submission's earlier ones stay."""
         columns = "submission, lab, status, points, max_points, reason, judged, details"
         values = (submission.lab, graded.status, graded.points, graded.max_points, printable(graded.reason))
-        exact = (judged(submission, fingerprint), json.dumps(asdict(graded)))
+        as_what = judged(submission, fingerprint)
+        exact = (as_what, sealed(asdict(graded), as_what))
         with self._writing() as database:
             id = note(database, submission, self._run)
             database.execute(f"INSERT INTO gradings ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (id, *values, *exact))
@@ -272,7 +275,7 @@ def note(database: sqlite3.Connection, submission: Submission, run: int) -> int:
         "INSERT INTO submissions (student, name, batch, file, submitted_at, digest, run, key, facts) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
         "SET name = excluded.name, submitted_at = excluded.submitted_at, facts = excluded.facts RETURNING id",
-        (*shown, run, key_of(submission), json.dumps(facts)),
+        (*shown, run, key_of(submission), sealed(facts)),
     ).fetchall()
     return id
 
@@ -298,6 +301,23 @@ def judged(submission: Submission, fingerprint: str) -> str:
     return json.dumps([fingerprint, submission.lab, submission.problem])
 
 
+def sealed(facts: Mapping[str, Any], beside: str = "") -> str:
+    """Facts as JSON, with a digest of them and of what stands beside them."""
+    return json.dumps({**facts, "seal": seal(facts, beside)})
+
+
+def unsealed(text: str, beside: str = "") -> dict[str, Any]:
+    """The facts in what ``sealed`` made; raises ValueError, or what damaged JSON leads to, if a byte has changed."""
+    facts = json.loads(text)
+    if facts.pop("seal") != seal(facts, beside):
+        raise ValueError("the facts are other ones than were sealed")
+    return facts
+
+
+def seal(facts: Mapping[str, Any], beside: str) -> str:
+    return hashlib.sha256((json.dumps(facts) + beside).encode()).hexdigest()[:16]
+
+
 def printable(text: str) -> str:
     """The text with ``\\udcff`` spelt out for half a character, which SQLite can't store as text."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -313,7 +333,7 @@ def record_from(path: Path, facts: str, judged: str, details: str, run: int) -> 
     submission = submission_from(path, facts)
     with intact(path, f"a grading of {submission.file}"):
         fingerprint, lab, problem = json.loads(judged)
-        graded = with_tuples(json.loads(details))
+        graded = with_tuples(unsealed(details, judged))
         graded["outcomes"] = tuple(Outcome(**one) for one in graded["outcomes"])
         graded["written"] = tuple(Written(**one) for one in graded["written"])
         return Record(replace(submission, lab=lab, problem=problem), Graded(**graded), fingerprint, run)
@@ -321,7 +341,7 @@ def record_from(path: Path, facts: str, judged: str, details: str, run: int) -> 
 
 def submission_from(path: Path, facts: str) -> Submission:
     with intact(path, "a submission"):
-        return Submission(**with_tuples(json.loads(facts)))
+        return Submission(**with_tuples(unsealed(facts)))
 
 
 def called(record: Record, known: Mapping[str, list[str]]) -> Record:

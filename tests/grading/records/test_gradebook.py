@@ -269,7 +269,7 @@ def damaged_gradebook(path):
     [
         (lambda path: path.write_text("student,points\n"), "file is not a database"),
         (other_database, "got some other program's file"),
-        (newer_gradebook, "version 2; got version 99"),
+        (newer_gradebook, "version 3; got version 99"),
         (damaged_gradebook, "must be intact"),
     ],
     ids=["text", "foreign", "newer", "damaged"],
@@ -310,6 +310,9 @@ def test_an_empty_file_where_a_gradebook_is_needed_is_refused_and_left_alone(tmp
         ("UPDATE gradings SET details = 'null'", Gradebook.latest, "a grading of ada.ipynb"),
         ('UPDATE gradings SET details = \'{"outcomes": [5], "written": []}\'', Gradebook.latest, "a grading of"),
         ("UPDATE gradings SET judged = '[]'", Gradebook.latest, "a grading of ada.ipynb"),
+        ("UPDATE gradings SET judged = replace(judged, '02_', '03_')", Gradebook.latest, "a grading of ada.ipynb"),
+        ("UPDATE gradings SET details = replace(details, '1', '7')", Gradebook.latest, "a grading of ada.ipynb"),
+        ("UPDATE submissions SET facts = replace(facts, 'ada', 'bob')", Gradebook.latest, "a submission"),
         ("DELETE FROM gradings; UPDATE submissions SET facts = '[]'", Gradebook.waiting, "a submission"),
         ("INSERT INTO kept VALUES ('rules', '{\"02\": {\"due\": 5}}')", rules_of, "rules"),
         ("INSERT INTO kept VALUES ('roster', '[{}]')", roster_of, "roster"),
