@@ -328,8 +328,13 @@ def with_open_rows(table: Any) -> Any:
     if not isinstance(table, list | tuple):
         return table
     rows = [with_open_rows(row) for row in table]
-    filled = next((row for row in rows if isinstance(row, list) and row != [...]), None)
-    return rows if filled is None else [dotted(filled) if row is ... or row == [...] else row for row in rows]
+    filled = next((row for row in rows if isinstance(row, list) and not is_dots(row)), None)
+    return rows if filled is None else [dotted(filled) if is_dots(row) else row for row in rows]
+
+
+def is_dots(row: Any) -> bool:
+    """Whether a row is nothing but one pair of dots."""
+    return row is ... or (isinstance(row, list) and len(row) == 1 and row[0] is ...)
 
 
 def dotted(table: Any) -> Any:

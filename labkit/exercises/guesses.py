@@ -69,7 +69,7 @@ def told(guess: Guess, value: Any, numbers: Mapping[str, Any]) -> tuple[bool, st
         strange = items[read.index(None)] if None in read and len(read) > 1 else None
         return False, asked(guess, isinstance(right, list), strange)
     rights = right if isinstance(right, list) else [right]
-    if isinstance(right, list) and not guess.any_order and len(read) != len(right):
+    if isinstance(right, list) and not guess.any_order and len(read) != len(right) > 1:
         return False, f"That is no guess that can be answered: {len(right)} of them are asked for, in order."
     if guess.from_1 and 0 in read:
         return False, "There is no 0 among them: they are counted from 1. Guess once more."
