@@ -117,7 +117,7 @@ MISUSE = {
     "a file for results": (["in", "--out", "file"], "file: File exists. Give another path."),
     "the gradebook of others": (
         ["in", "--out", "."],
-        "must be a gradebook of version 2; got some other program's file.",
+        "must be a gradebook of version 3; got some other program's file.",
     ),
     "no database": (["in", "--out", "old"], "gradebook.db: a gradebook must be an intact SQLite file"),
     "an empty secret": (["in", "--out", "open"], "must hold a text that nobody guesses; it is empty."),
