@@ -21,7 +21,7 @@ from .exercise import REFUSES, Exercise, Mistake, Outcome
 from .exercises.inputs import WITH, WITHOUT
 from .judge import Tried, Verdict, gives_an_error_back, parts_that_hold
 from .mistakes import MISTAKES
-from .table import A_HUNDREDTH
+from .table import A_HUNDREDTH, ONE_NUMBER
 
 
 @dataclass(frozen=True)
@@ -325,11 +325,8 @@ def question(verdict: Verdict) -> str:
     """What is asked where no mistake is recognised."""
     shown = verdict.shown
     if verdict.fault is not None:
-        return (
-            ""
-            if "one number" in verdict.fault.text
-            else "What does each row of this table stand for, and what each column?"
-        )
+        is_table = ONE_NUMBER not in verdict.fault.text
+        return "What does each row of this table stand for, and what each column?" if is_table else ""
     if shown is not None and shown.case.raises and shown.answer.error_type:
         return "An error is asked for here, but is this one raised because the row is empty?"
     if shown is not None and shown.answer.error_type in NAMELESS:

@@ -24,7 +24,7 @@ def slips(answer: str, known: Mapping[str, Any], right: np.ndarray) -> Iterator[
     answer : str
         The quantity that is asked for.
     known : dict
-        Q (n_q, d_k), K (n_k, d_k) and V (n_k, d_v), the mask, and all that leads to the answer.
+        All that leads to the answer; among it Q (n_q, d_k), K (n_k, d_k), V (n_k, d_v) and the mask, if they are given.
     right : array (...)
         The answer that is right for the student's table before.
     """

@@ -3,7 +3,6 @@
 A number or a word that is asked for is a table, too: one without axes.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +14,14 @@ from .calculation import run, steps_from
 from .diagnosis import ENOUGH_NUMBERS, Numbers, Seen, diagnose
 from .exercise import Exercise
 from .exercises import EXERCISES
+from .exercises.guesses import word as word_of
 from .judge import Verdict
 from .lineup import Lineup, answer_of
 from .slips import slips
 
+ONE_NUMBER = "one number"  # where no shape is asked for
 TWO_DECIMALS = 0.00501
+SLIP = 0.0075  # how near a slip on paper has to come: nearer than a hundredth
 ONE_DECIMAL = 0.0551  # 0.45 may become 0.4 or 0.5, and may have been 0.446 or 0.454 before
 A_HUNDREDTH = 0.021  # or two, which may come of rounding on the way
 LARGE_ENOUGH = 8  # cells: in fewer, any two mistakes may come to the same
@@ -105,9 +107,8 @@ def judge_filled(
     open_cells = opened(array.shape, open_places)  # before it may change its shape
     array = fit(array.astype(float), rights[0])
     if array.shape != rights[0].shape:
-        commas = " Decimals are written with a point." if array.size == 2 * rights[0].size else ""
-        asked = rights[0].shape or "one number"
-        fault = Fault("shape", f"has shape {array.shape}; asked for is {asked}.{commas}".removesuffix("."))
+        commas = ". Decimals are written with a point" if array.size == 2 * rights[0].size else ""
+        fault = Fault("shape", f"has shape {array.shape}; asked for is {rights[0].shape or ONE_NUMBER}{commas}")
         turned = any(is_turned(array, right, TWO_DECIMALS) for right in rights) and array.ndim > 2
         said = OTHER_ORDER if turned else ""
         return explain_table(
@@ -192,7 +193,7 @@ def said_of_own_slip(verdict: Verdict, starts: list[Start], rights: list[np.ndar
     for start, right in zip(starts, rights, strict=True):
         known = run(start.quantities, dict(start.known))
         for slip, said in slips(exercise.answer, known, right):
-            if slip.shape == array.shape and (open_cells | near(array, slip, 1.5 * TWO_DECIMALS)).all():
+            if slip.shape == array.shape and (open_cells | near(array, slip, SLIP)).all():
                 return said
     return ""
 
@@ -364,12 +365,15 @@ def judge_word(exercise: Exercise, value: Any, right: str) -> Verdict:
     if value is Ellipsis or value is None or (isinstance(value, str) and not value.strip()):
         return Verdict(exercise, "unattempted", open_places=((),))
     word = str(value)[:LONGEST_WORD].strip() if isinstance(value, str | int | float | np.ndarray) else ""
-    slips = dict(exercise.slips)
-    known = [one for one in (right, *slips) if re.search(rf"\b{re.escape(one)}\b", word.lower())]
-    if known == [right]:
+    said_of = dict(exercise.slips)
+    choices = (right, *said_of)
+    meant = word_of(word, choices)
+    if any(other in word.lower().split() for other in choices if other != meant):  # it is one or the other
+        meant = None
+    if meant == right:
         return Verdict(exercise, "passed", 1.0, value=word)
-    choose = f"the words to choose from are {', '.join(sorted([right, *slips]))}" if slips else ""
-    said = slips[known[0]] if len(known) == 1 else choose
+    choose = f"the words to choose from are {', '.join(sorted(choices))}" if said_of else ""
+    said = said_of.get(meant, choose)
     return Verdict(exercise, "failed", value=word or type(value).__name__, said=said)
 
 

@@ -565,8 +565,12 @@ def test_a_guess_of_too_few_is_no_guess():
 
 def test_a_word_with_others_around_it_is_understood():
     assert check(larger_entry="lost weight").passed
-    assert check(larger_entry="it gained").message.endswith("Which of your rows has the larger second weight?")
-    assert check(larger_entry="lost or gained").message.endswith("The words to choose from are gained, lost.")
+    assert check(larger_entry="gained some").message.endswith("Which of your rows has the larger second weight?")
+    assert check(order_under_mask="Neither of them").passed
+    for unclear in ("lost or gained", "not lost", "nobody knows"):
+        one = check(larger_entry=unclear)
+        assert not one.passed and one.message.endswith("The words to choose from are gained, lost.")
+    assert not check(order_of_tokens="not equivariant").passed
 
 
 def test_whose_numbers_is_asked_only_while_nothing_has_been_right():
